@@ -1,0 +1,42 @@
+// Time as an argument, so that tests wait on a clock they control.
+
+import { cancelledBy, onAbort } from './signals.ts';
+
+export interface Clock {
+  /** Wall time in epoch milliseconds: a label, never an order. */
+  now(): number;
+  /** Monotonic milliseconds, for durations and deadlines. */
+  elapsed(): number;
+  /** Runs `work` after `ms`; the returned function cancels it. The timer does not keep the process alive. */
+  timer(ms: number, work: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  timer(ms, work) {
+    const handle = setTimeout(work, Math.min(ms, 2 ** 31 - 1));
+    handle.unref();
+    return () => clearTimeout(handle);
+  },
+};
+
+/** Settles after `ms`; rejects as *cancelled* when the signal aborts first. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(cancelledBy(signal));
+      return;
+    }
+    let off = () => {};
+    const cancel = clock.timer(ms, () => {
+      off();
+      resolve();
+    });
+    if (signal)
+      off = onAbort(signal, () => {
+        cancel();
+        reject(cancelledBy(signal));
+      });
+  });
+}

@@ -1,0 +1,58 @@
+// The one kind of error that crosses rooms: a kind from a closed list, a message for people, data for programs.
+
+export const ERROR_KINDS = [
+  'parse',
+  'badRequest',
+  'unknownMethod',
+  'invalid',
+  'notFound',
+  'conflict',
+  'notInitialized',
+  'unauthenticated',
+  'forbidden',
+  'unsupported',
+  'unavailable',
+  'overloaded',
+  'notSettled',
+  'cancelled',
+  'internal',
+] as const;
+
+export type ErrorKind = (typeof ERROR_KINDS)[number];
+
+export interface ErrorData {
+  /** Replaces the kind on the wire where clients branch on something finer, e.g. `stale_cursor`. */
+  readonly kind?: string;
+  readonly threadId?: string;
+  readonly turnId?: string;
+  readonly itemId?: string;
+  readonly [member: string]: unknown;
+}
+
+/** Anything else that is thrown is a defect: it is logged whole and leaves the process as *internal*, without its text. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly kind: ErrorKind;
+  readonly data: ErrorData;
+
+  constructor(kind: ErrorKind, message: string, data: ErrorData = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+    this.data = data;
+  }
+}
+
+export function isAppError(error: unknown, kind?: ErrorKind): error is AppError {
+  return error instanceof AppError && (kind === undefined || error.kind === kind);
+}
+
+/** The text of anything thrown, for logs and for errors that carry it on. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The `code` of a system error such as ENOENT, if it has one. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
