@@ -1,0 +1,113 @@
+// What a backend may do (propose) and what the house does for it (dispose).
+
+import type { Closable } from '../base/close.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
+import type { UserInput } from '../model/input.ts';
+import type { ItemOf } from '../model/item.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+import type { TokenUsage, TurnError } from '../model/turn.ts';
+
+/** A model that turns can run on. */
+export interface Model {
+  readonly id: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly provider: string;
+  readonly hidden: boolean;
+  readonly isDefault: boolean;
+  readonly efforts: readonly { readonly effort: string; readonly description: string }[];
+  readonly defaultEffort: string;
+  readonly modalities: readonly ('text' | 'image' | 'audio')[];
+  readonly contextWindow: number | null;
+}
+
+/** Input that arrives while a turn runs. */
+export interface Steering {
+  /** Aborts when there is input to take; a new signal after each `take`. */
+  readonly signal: AbortSignal;
+  /** What has arrived; it is part of the context from then on. */
+  take(): readonly ContextItem[];
+}
+
+export interface TurnRequest {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+  readonly settings: ThreadSettings;
+  readonly instructions: string;
+  /** What the model has been shown so far, this turn's input and any unanswered tool calls included. */
+  readonly context: readonly ContextItem[];
+  readonly outputSchema?: unknown;
+  readonly steering: Steering;
+}
+
+/**
+ * What a backend reports, in order. The house makes items of it, stores them and shows them.
+ * Everything begun is completed by the house if the backend stops before.
+ */
+export type BackendEvent =
+  | { readonly type: 'messageStarted'; readonly itemId: ItemId; readonly phase: ItemOf<'agentMessage'>['phase'] }
+  | { readonly type: 'text'; readonly itemId: ItemId; readonly parts: readonly string[] }
+  | { readonly type: 'messageCompleted'; readonly itemId: ItemId; readonly text: string }
+  | { readonly type: 'reasoningStarted'; readonly itemId: ItemId }
+  | { readonly type: 'summaryPartAdded'; readonly itemId: ItemId; readonly index: number }
+  | {
+      readonly type: 'summaryText' | 'reasoningText';
+      readonly itemId: ItemId;
+      readonly index: number;
+      readonly parts: readonly string[];
+    }
+  | {
+      readonly type: 'reasoningCompleted';
+      readonly itemId: ItemId;
+      readonly summary: readonly string[];
+      readonly content: readonly string[];
+    }
+  /** What the model will be shown from now on; durable before the next effect. */
+  | { readonly type: 'contextAdded'; readonly items: readonly ContextItem[] }
+  | { readonly type: 'usage'; readonly usage: TokenUsage; readonly contextWindow: number | null }
+  | { readonly type: 'retrying'; readonly error: TurnError }
+  | { readonly type: 'warning'; readonly message: string }
+  /** The turn has failed; the last event. */
+  | { readonly type: 'failed'; readonly error: TurnError };
+
+/** A shell line that a model wants to run. */
+export interface Command {
+  readonly line: string;
+  readonly cwd: string;
+  /** The model asks to run outside the sandbox, and why. */
+  readonly escalate: boolean;
+  readonly reason: string | null;
+  /** Milliseconds after which the whole process tree is ended; undefined: no limit of its own. */
+  readonly timeoutMs?: number;
+}
+
+export type CommandResult =
+  | {
+      readonly kind: 'ran';
+      readonly exitCode: number;
+      readonly output: string;
+      readonly durationMs: number;
+      readonly timedOut: boolean;
+    }
+  /** Somebody or some rule said no; the turn goes on. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Somebody said no and that the turn is to end. */
+  | { readonly kind: 'cancelled' };
+
+/** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
+export interface ToolHost {
+  runCommand(item: ItemId, command: Command): Promise<CommandResult>;
+}
+
+export interface Backend extends Closable {
+  readonly name: string;
+  /** Asked, never guessed from the name. */
+  readonly abilities: { readonly steer: boolean; readonly images: boolean };
+  models(): Promise<readonly Model[]>;
+  /**
+   * Runs one turn, from where its context stands: tool calls without an output are made first. Ends when the turn is over;
+   * throws as *cancelled* soon after the signal aborts. Arrays hold what one read of the wire brought.
+   */
+  run(turn: TurnRequest, tools: ToolHost, signal: AbortSignal): AsyncIterable<readonly BackendEvent[]>;
+}

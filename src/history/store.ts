@@ -1,0 +1,145 @@
+// The contract of the durable history: logs of events, and tables that are derived from them in the same transaction.
+
+import type { Closable } from '../base/close.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { StoredEvent, ThreadEvent } from '../model/event.ts';
+import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { Item } from '../model/item.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import type { TurnError, TurnStatus } from '../model/turn.ts';
+
+/** A mutation that a client may send again: stored with its reply in the transaction of its effect. */
+export interface Once {
+  /** The client's key, unique within the tenant and method. */
+  readonly key: string;
+  readonly method: string;
+  /** Digest of the params: the same key with another digest is drift. Never the params themselves. */
+  readonly fingerprint: string;
+  /** The whole result as JSON text, at most 64 KiB. */
+  readonly reply: string;
+}
+
+export interface EventToStore<E extends ThreadEvent = ThreadEvent> {
+  /** Epoch milliseconds of acceptance. */
+  readonly atMs: number;
+  readonly event: E;
+}
+
+export type Direction = 'asc' | 'desc';
+
+export interface Page<T> {
+  readonly rows: readonly T[];
+  /** There are rows after the last one, in the direction of the query. */
+  readonly hasMore: boolean;
+}
+
+/** Where a page begins: at or behind the row with this key, in the direction of the query. */
+export interface From<K> {
+  readonly key: K;
+  readonly inclusive: boolean;
+}
+
+export interface TurnRow {
+  readonly id: TurnId;
+  /** Of its `turnStarted`: the turn's place among its neighbours. */
+  readonly seq: Seq;
+  readonly rootTurnId: TurnId;
+  readonly status: TurnStatus;
+  readonly error: TurnError | null;
+  readonly startedAtMs: number;
+  readonly completedAtMs: number | null;
+  readonly durationMs: number | null;
+  readonly firstUserItemId: ItemId | null;
+  readonly lastMessageId: ItemId | null;
+}
+
+export interface ItemRow {
+  /** Of its `itemStarted`: the item's place in the thread. */
+  readonly seq: Seq;
+  readonly turnId: TurnId;
+  readonly item: Item;
+}
+
+export interface TurnQuery {
+  readonly direction: Direction;
+  readonly limit: number;
+  readonly from?: From<Seq>;
+}
+
+export interface ItemQuery extends TurnQuery {
+  /** Only the items of this turn. */
+  readonly turnId?: TurnId;
+}
+
+export type ThreadSortKey = 'createdAt' | 'updatedAt' | 'recencyAt';
+
+export interface ThreadQuery {
+  readonly archived: boolean;
+  readonly sortKey: ThreadSortKey;
+  readonly direction: Direction;
+  readonly limit: number;
+  /** Sort value in epoch ms, then id: the tie-break. */
+  readonly from?: From<{ readonly ms: number; readonly id: ThreadId }>;
+  readonly cwds?: readonly string[];
+  readonly modelProviders?: readonly string[];
+  /** Case-insensitive part of the preview or name. */
+  readonly searchTerm?: string;
+  readonly includedIds?: readonly ThreadId[];
+  readonly excludedIds?: readonly ThreadId[];
+}
+
+/** A turn that had not ended when the store was last written. */
+export interface OpenTurn {
+  readonly threadId: ThreadId;
+  readonly turnId: TurnId;
+  readonly seq: Seq;
+}
+
+export interface LedgerRecord {
+  readonly fingerprint: string;
+  /** Absent: claimed, and how the effect ended is not known. */
+  readonly reply?: string;
+}
+
+/** Keys of mutations: kept as long as their thread, others for seven days. */
+export interface Ledger {
+  find(method: string, key: string): Promise<LedgerRecord | undefined>;
+  /** For effects outside the store: durable before the effect begins. Rejects as *conflict* if the key is taken. */
+  claim(method: string, key: string, fingerprint: string): Promise<void>;
+  seal(method: string, key: string, reply: string): Promise<void>;
+}
+
+/** Opened for one tenant. A promise that resolves means: on disk. */
+export interface ThreadStore extends Closable {
+  /** Begins a log; `first` follows its `threadCreated`. Rejects as *conflict* if the id is taken. Gives the head. */
+  create(meta: ThreadMeta, first: readonly EventToStore[], once?: Once): Promise<Seq>;
+  /**
+   * One transaction: log, tables, key and reply. Gives the new head. Rejects as *conflict* if the head is not `expected`, as
+   * *notFound* if there is no such thread, as *unavailable* when the disk refuses (and the log is as before).
+   */
+  append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq>;
+  /** Removes the thread with its log, tables and keys. */
+  remove(id: ThreadId, once?: Once): Promise<void>;
+  /**
+   * Up to `limit` records behind `after`, in order; a delta of which `after` lies inside comes with the parts behind it.
+   * Costs the same wherever in the log.
+   */
+  events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
+  head(id: ThreadId): Promise<Seq | undefined>;
+  meta(id: ThreadId): Promise<ThreadMeta | undefined>;
+  threads(query: ThreadQuery): Promise<Page<ThreadMeta>>;
+  /** Turns that were reverted do not appear here, nor their items below. */
+  turns(id: ThreadId, query: TurnQuery): Promise<Page<TurnRow>>;
+  turn(id: ThreadId, turnId: TurnId): Promise<TurnRow | undefined>;
+  items(id: ThreadId, query: ItemQuery): Promise<Page<ItemRow>>;
+  item(id: ThreadId, itemId: ItemId): Promise<ItemRow | undefined>;
+  /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first. */
+  context(id: ThreadId): Promise<readonly ContextItem[]>;
+  openTurns(): Promise<readonly OpenTurn[]>;
+  readonly ledger: Ledger;
+}
+
+/** The store of all tenants: one data directory, one process. */
+export interface History extends Closable {
+  forTenant(tenant: string): ThreadStore;
+}

@@ -1,0 +1,52 @@
+// A question to people before an effect, and the answers that count.
+
+import { z } from 'zod';
+import { CommandAction } from './item.ts';
+import { type Infer, schema } from './schema.ts';
+
+export const Decision = schema(() =>
+  z.union([
+    z.enum(['accept', 'acceptForTurn', 'acceptForSession', 'decline', 'cancel']),
+    z.object({ acceptWithExecpolicyAmendment: z.object({ execpolicy_amendment: z.array(z.string()) }) }),
+  ]),
+);
+export type Decision = Infer<typeof Decision>;
+
+/** What is proposed: enough to show it in full, and to check later that what runs is what was shown. */
+export const Proposal = schema(() =>
+  z.object({
+    id: z.string(),
+    kind: z.literal('command'),
+    turnId: z.string(),
+    itemId: z.string(),
+    command: z.string(),
+    argv: z.array(z.string()),
+    cwd: z.string(),
+    commandActions: z.array(CommandAction()),
+    reason: z.string().nullable(),
+    amendment: z.array(z.string()),
+    /** How it will run if accepted; `unavailable`: the host has no sandbox, and only this acceptance lets it run bare. */
+    sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
+    operationDigest: z.string(),
+    policyDigest: z.string(),
+    workspaceDigest: z.string(),
+    nonce: z.string(),
+    startedAtMs: z.number(),
+    /** Epoch ms of wall time; from then on the answer is a refusal. */
+    expiresAtMs: z.number(),
+  }),
+);
+export type Proposal = Infer<typeof Proposal>;
+
+/** How a question ended: exactly one of these, once. */
+export const Resolution = schema(() =>
+  z.discriminatedUnion('by', [
+    z.object({ by: z.literal('answer'), decision: Decision(), subject: z.string() }),
+    /** An answer that does not parse, an error, or a decision that was not offered: a refusal. */
+    z.object({ by: z.literal('badAnswer'), problem: z.string() }),
+    z.object({ by: z.literal('interrupt') }),
+    z.object({ by: z.literal('expiry') }),
+    z.object({ by: z.literal('policy'), reason: z.string() }),
+  ]),
+);
+export type Resolution = Infer<typeof Resolution>;

@@ -1,0 +1,31 @@
+// What the model is shown of a thread: a projection of its own, apart from the visible history.
+
+import { z } from 'zod';
+import { UserInput } from './input.ts';
+import { type Infer, schema } from './schema.ts';
+
+export const ContextItem = schema(() =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('user'), content: z.array(UserInput()) }),
+    /** Words of the server to the model, e.g. that work was interrupted. */
+    z.object({ type: z.literal('note'), text: z.string() }),
+    z.object({
+      type: z.literal('assistant'),
+      id: z.string(),
+      text: z.string(),
+      phase: z.enum(['commentary', 'final_answer']).nullable(),
+    }),
+    /** `sealed` is the provider's own blob and is sent to no other provider. */
+    z.object({
+      type: z.literal('reasoning'),
+      id: z.string(),
+      summary: z.array(z.string()),
+      content: z.array(z.string()),
+      provider: z.string(),
+      sealed: z.string().nullable(),
+    }),
+    z.object({ type: z.literal('toolCall'), callId: z.string(), name: z.string(), arguments: z.string() }),
+    z.object({ type: z.literal('toolOutput'), callId: z.string(), output: z.string(), success: z.boolean() }),
+  ]),
+);
+export type ContextItem = Infer<typeof ContextItem>;

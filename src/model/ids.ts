@@ -1,0 +1,26 @@
+// Names of things: opaque strings, made here as UUIDv7 unless a client or a model chose them.
+
+import { v7 } from 'uuid';
+import { AppError } from '../base/errors.ts';
+
+export type ThreadId = string;
+export type TurnId = string;
+export type ItemId = string;
+export type ApprovalId = string;
+
+/** Place of an event in the log of its thread: from 1, without gaps, never reused. */
+export type Seq = number;
+
+/** A new id. Unique; its order means nothing: sequence numbers order things. */
+export const newId = (): string => v7();
+
+const CHOSEN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+/** Checks an id that a client chose; throws *invalid* naming the rule. */
+export function chosenId(what: string, id: string): string {
+  if (CHOSEN_ID.test(id)) return id;
+  throw new AppError(
+    'invalid',
+    `invalid ${what}: use 1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit`,
+  );
+}

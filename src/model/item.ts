@@ -1,0 +1,116 @@
+// The displayable entries of a turn.
+
+import { z } from 'zod';
+import { UserInput } from './input.ts';
+import { type Infer, schema } from './schema.ts';
+
+const times = { startedAtMs: z.number().nullable(), completedAtMs: z.number().nullable() };
+
+const UserMessageItem = schema(() =>
+  z.object({
+    type: z.literal('userMessage'),
+    id: z.string(),
+    clientId: z.string().nullable(),
+    content: z.array(UserInput()),
+    ...times,
+  }),
+);
+
+const AgentMessageItem = schema(() =>
+  z.object({
+    type: z.literal('agentMessage'),
+    moderation: z.null(),
+    id: z.string(),
+    text: z.string(),
+    phase: z.enum(['commentary', 'final_answer']).nullable(),
+    memoryCitation: z.null(),
+    delivery: z.null(),
+    questions: z.null(),
+    ...times,
+  }),
+);
+
+const ReasoningItem = schema(() =>
+  z.object({
+    type: z.literal('reasoning'),
+    id: z.string(),
+    summary: z.array(z.string()),
+    content: z.array(z.string()),
+    ...times,
+  }),
+);
+
+export const CommandAction = schema(() =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('read'), command: z.string(), name: z.string(), path: z.string() }),
+    z.object({ type: z.literal('listFiles'), command: z.string(), path: z.string().nullable() }),
+    z.object({
+      type: z.literal('search'),
+      command: z.string(),
+      query: z.string().nullable(),
+      path: z.string().nullable(),
+    }),
+    z.object({ type: z.literal('unknown'), command: z.string() }),
+  ]),
+);
+export type CommandAction = Infer<typeof CommandAction>;
+
+const CommandExecutionItem = schema(() =>
+  z.object({
+    type: z.literal('commandExecution'),
+    id: z.string(),
+    pluginId: z.null(),
+    scriptPath: z.null(),
+    command: z.string(),
+    cwd: z.string(),
+    /** Number of the running session as the model sees it; not a process id. */
+    processId: z.string().nullable(),
+    source: z.enum(['agent', 'userShell', 'unifiedExecStartup', 'unifiedExecInteraction']),
+    status: z.enum(['inProgress', 'completed', 'failed', 'declined']),
+    commandActions: z.array(CommandAction()),
+    aggregatedOutput: z.string().nullable(),
+    exitCode: z.number().nullable(),
+    durationMs: z.number().nullable(),
+    /** Ours: the middle of the output was dropped to stay under the cap. */
+    outputCapped: z.boolean().optional(),
+    /** Ours: it ran without a sandbox because the host has none and a person accepted exactly that. */
+    sandbox: z.literal('unavailable').optional(),
+    /** Ours: how it ended is not known; the server stopped while it ran. */
+    outcome: z.literal('unknown').optional(),
+    ...times,
+  }),
+);
+
+export const Item = schema(() =>
+  z.discriminatedUnion('type', [UserMessageItem(), AgentMessageItem(), ReasoningItem(), CommandExecutionItem()]),
+);
+export type Item = Infer<typeof Item>;
+export type ItemOf<T extends Item['type']> = Extract<Item, { type: T }>;
+
+export function userMessage(
+  id: string,
+  content: readonly UserInput[],
+  clientId: string | null,
+  atMs: number,
+): ItemOf<'userMessage'> {
+  return { type: 'userMessage', id, clientId, content: [...content], startedAtMs: atMs, completedAtMs: null };
+}
+
+export function agentMessage(id: string, phase: ItemOf<'agentMessage'>['phase'], atMs: number): ItemOf<'agentMessage'> {
+  return {
+    type: 'agentMessage',
+    moderation: null,
+    id,
+    text: '',
+    phase,
+    memoryCitation: null,
+    delivery: null,
+    questions: null,
+    startedAtMs: atMs,
+    completedAtMs: null,
+  };
+}
+
+export function reasoning(id: string, atMs: number): ItemOf<'reasoning'> {
+  return { type: 'reasoning', id, summary: [], content: [], startedAtMs: atMs, completedAtMs: null };
+}

@@ -1,0 +1,135 @@
+// A conversation: its settings, what is known about it without reading its history, and how clients see it.
+
+import { z } from 'zod';
+import { ApprovalPolicy, ApprovalsReviewer, SandboxPolicy } from './policy.ts';
+import { type Infer, JsonObject, schema } from './schema.ts';
+import { TokenUsage, Turn } from './turn.ts';
+
+export const PermissionProfile = schema(() => z.object({ id: z.string(), extends: z.string().nullable() }));
+
+/** What a thread works with; frozen at its start, changed only by overrides that name it. */
+export const ThreadSettings = schema(() =>
+  z.object({
+    model: z.string(),
+    modelProvider: z.string(),
+    cwd: z.string(),
+    workspaceRoots: z.array(z.string()),
+    approvalPolicy: ApprovalPolicy(),
+    approvalsReviewer: ApprovalsReviewer(),
+    sandboxPolicy: SandboxPolicy(),
+    permissionProfile: PermissionProfile().nullable(),
+    effort: z.string().nullable(),
+    summary: z.enum(['auto', 'concise', 'detailed', 'none']).nullable(),
+    serviceTier: z.string().nullable(),
+    personality: z.string().nullable(),
+    baseInstructions: z.string().nullable(),
+    developerInstructions: z.string().nullable(),
+    collaborationMode: JsonObject().nullable(),
+    instructionSources: z.array(z.string()),
+    dynamicTools: z.array(JsonObject()),
+  }),
+);
+export type ThreadSettings = Infer<typeof ThreadSettings>;
+
+export const ReadState = schema(() =>
+  z.object({
+    firstUnread: z.object({ type: z.literal('turn'), turnId: z.string() }).nullable(),
+    revision: z.string(),
+  }),
+);
+export type ReadState = Infer<typeof ReadState>;
+
+export const GitInfo = schema(() =>
+  z.object({ sha: z.string().nullable(), branch: z.string().nullable(), originUrl: z.string().nullable() }),
+);
+
+/** The catalogue's row of a thread: everything that lists and snapshots show without reading its log. Times in epoch ms. */
+export const ThreadMeta = schema(() =>
+  z.object({
+    id: z.string(),
+    createdAtMs: z.number(),
+    updatedAtMs: z.number(),
+    recencyAtMs: z.number(),
+    archived: z.boolean(),
+    name: z.string().nullable(),
+    preview: z.string(),
+    title: z.string().nullable(),
+    metadata: JsonObject().nullable(),
+    serviceName: z.string().nullable(),
+    sessionId: z.string(),
+    forkedFromId: z.string().nullable(),
+    ephemeral: z.boolean(),
+    historyMode: z.enum(['paginated', 'legacy']),
+    originator: z.string(),
+    threadSource: z.string().nullable(),
+    createdByVersion: z.string(),
+    gitInfo: GitInfo().nullable(),
+    settings: ThreadSettings(),
+    turnCount: z.number(),
+    usage: TokenUsage(),
+    readState: ReadState(),
+    /** The last turn ended as failed, and none has begun since. */
+    failed: z.boolean(),
+  }),
+);
+export type ThreadMeta = Infer<typeof ThreadMeta>;
+
+export const WaitingFlag = schema(() => z.enum(['waitingOnApproval', 'waitingOnUserInput']));
+export type WaitingFlag = Infer<typeof WaitingFlag>;
+
+export const ThreadStatus = schema(() =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('notLoaded') }),
+    z.object({ type: z.literal('idle') }),
+    z.object({ type: z.literal('systemError') }),
+    z.object({ type: z.literal('active'), activeFlags: z.array(WaitingFlag()) }),
+  ]),
+);
+export type ThreadStatus = Infer<typeof ThreadStatus>;
+
+/** A thread as clients see it; times in epoch seconds. */
+export const Thread = schema(() =>
+  z.object({
+    id: z.string(),
+    environments: z
+      .array(z.object({ environmentId: z.string(), cwd: z.string(), runtimeWorkspaceRoots: z.array(z.string()) }))
+      .nullable(),
+    extra: z.null(),
+    sessionId: z.string(),
+    forkedFromId: z.string().nullable(),
+    attachedToThreadId: z.null(),
+    parentThreadId: z.null(),
+    preview: z.string(),
+    ephemeral: z.boolean(),
+    section: z.null(),
+    sectionEnteredAt: z.null(),
+    projectId: z.null(),
+    historyMode: z.enum(['paginated', 'legacy']),
+    modelProvider: z.string(),
+    model: z.string().nullable(),
+    reasoningEffort: z.string().nullable(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+    recencyAt: z.number().nullable(),
+    status: ThreadStatus(),
+    path: z.string().nullable(),
+    cwd: z.string(),
+    cliVersion: z.string(),
+    originator: z.string().nullable(),
+    source: z.string(),
+    canAcceptDirectInput: z.boolean().nullable(),
+    threadSource: z.string().nullable(),
+    agentNickname: z.null(),
+    agentRole: z.null(),
+    gitInfo: GitInfo().nullable(),
+    name: z.string().nullable(),
+    daybreakEnabled: z.null(),
+    turns: z.array(Turn()),
+    /** Ours: what the client gave at the start. */
+    title: z.string().optional(),
+    metadata: JsonObject().optional(),
+    serviceName: z.string().optional(),
+    archived: z.boolean().optional(),
+  }),
+);
+export type Thread = Infer<typeof Thread>;
