@@ -3,7 +3,6 @@
 import type { Closable } from '../base/close.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
-import type { UserInput } from '../model/input.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';

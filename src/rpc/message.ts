@@ -1,0 +1,163 @@
+// Text frames to JSON-RPC messages and back; ids are kept exactly as they came.
+
+import { AppError } from '../base/errors.ts';
+
+/** The JSON text of an id: `"1"` and `1` are different, and integers beyond 2^53 stay what they were. */
+export type RawId = string;
+
+export interface RequestMessage {
+  readonly kind: 'request';
+  readonly id: RawId;
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface NotificationMessage {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface ResponseMessage {
+  readonly kind: 'response';
+  readonly id: RawId;
+  /** Exactly one of both; a message with both or neither is not a response. */
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+export interface InvalidMessage {
+  readonly kind: 'invalid';
+  readonly id: RawId;
+  readonly error: AppError;
+}
+
+export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
+
+export interface ParsedFrame {
+  readonly message: Message;
+  /** The frame had a `jsonrpc` member. */
+  readonly hasVersion: boolean;
+}
+
+const NO_ID: RawId = 'null';
+
+export function parseFrame(frame: string): ParsedFrame {
+  let value: unknown;
+  try {
+    value = JSON.parse(frame);
+  } catch {
+    return invalid(NO_ID, new AppError('parse', 'this frame is not JSON'));
+  }
+  if (Array.isArray(value))
+    return invalid(NO_ID, new AppError('badRequest', 'batches are not supported: send one message a frame'));
+  if (value === null || typeof value !== 'object')
+    return invalid(NO_ID, new AppError('badRequest', 'a message is a JSON object'));
+  const members = value as Record<string, unknown>;
+  const version = Object.hasOwn(members, 'jsonrpc') ? members.jsonrpc : undefined;
+  const hasVersion = version !== undefined;
+  if (hasVersion && version !== '2.0') {
+    return invalid(idOf(members, frame) ?? NO_ID, new AppError('badRequest', 'jsonrpc is "2.0" or left out'), true);
+  }
+  return { message: messageOfMembers(members, frame), hasVersion };
+}
+
+function messageOfMembers(members: Record<string, unknown>, frame: string): Message {
+  const hasId = Object.hasOwn(members, 'id');
+  const id = hasId ? idOf(members, frame) : undefined;
+  if (hasId && id === undefined)
+    return invalid(NO_ID, new AppError('badRequest', 'an id is a string or an integer')).message;
+  if (Object.hasOwn(members, 'method')) {
+    const { method, params } = members;
+    if (typeof method !== 'string')
+      return invalid(id ?? NO_ID, new AppError('badRequest', 'method is a string')).message;
+    return id === undefined ? { kind: 'notification', method, params } : { kind: 'request', id, method, params };
+  }
+  const hasResult = Object.hasOwn(members, 'result');
+  const hasError = Object.hasOwn(members, 'error');
+  if (id !== undefined && hasResult !== hasError) {
+    return hasResult
+      ? { kind: 'response', id, result: members.result }
+      : { kind: 'response', id, error: members.error };
+  }
+  if (id !== undefined && hasResult && hasError) return { kind: 'response', id, error: members.error };
+  return invalid(id ?? NO_ID, new AppError('badRequest', 'a message has a method, or an id with a result or an error'))
+    .message;
+}
+
+function invalid(id: RawId, error: AppError, hasVersion = false): ParsedFrame {
+  return { message: { kind: 'invalid', id, error }, hasVersion };
+}
+
+function idOf(members: Record<string, unknown>, frame: string): RawId | undefined {
+  const { id } = members;
+  if (typeof id === 'string') return JSON.stringify(id);
+  if (typeof id !== 'number') return undefined;
+  if (Number.isSafeInteger(id)) return Object.is(id, -0) ? '-0' : String(id);
+  const digits = topLevelNumber(frame, 'id');
+  return digits !== undefined && /^-?\d+$/.test(digits) ? digits : undefined;
+}
+
+/** The text of a numeric member at depth one; the last one counts, as in JSON.parse. */
+function topLevelNumber(frame: string, name: string): string | undefined {
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+|[,:]/gy;
+  token.lastIndex = 0;
+  let depth = 0;
+  let key: string | undefined;
+  let expectsValue = false;
+  let found: string | undefined;
+  let position = 0;
+  while (position < frame.length) {
+    token.lastIndex = position;
+    const match = token.exec(frame);
+    if (!match) {
+      position += 1;
+      continue;
+    }
+    position = token.lastIndex;
+    const text = match[0];
+    if (text === '{' || text === '[') depth += 1;
+    else if (text === '}' || text === ']') depth -= 1;
+    else if (depth === 1 && text === ':') {
+      expectsValue = true;
+      continue;
+    } else if (depth === 1 && text === ',') key = undefined;
+    else if (depth === 1 && expectsValue) {
+      if (key === name) found = text;
+    } else if (depth === 1 && text.startsWith('"')) key = JSON.parse(text) as string;
+    expectsValue = false;
+  }
+  return found;
+}
+
+/** A request id near the start of a frame that was too long to read, as raw JSON text. */
+export function idNearStart(start: string): RawId {
+  const match =
+    /^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*[,}]/.exec(start);
+  return match?.[1] ?? NO_ID;
+}
+
+const version = (echo: boolean): string => (echo ? '"jsonrpc":"2.0",' : '');
+
+export function resultFrame(id: RawId, result: string, echoVersion: boolean): string {
+  return `{${version(echoVersion)}"id":${id},"result":${result}}`;
+}
+
+export function errorFrame(id: RawId, error: object, echoVersion: boolean): string {
+  return `{${version(echoVersion)}"error":${JSON.stringify(error)},"id":${id}}`;
+}
+
+export function requestFrame(id: RawId, method: string, params: unknown, echoVersion: boolean): string {
+  return `{${version(echoVersion)}"method":${JSON.stringify(method)},"id":${id},"params":${JSON.stringify(params ?? {})}}`;
+}
+
+/** `emittedAtMs` is epoch milliseconds. `seq` is there on events of a thread. */
+export function notificationFrame(method: string, params: string, emittedAtMs: number, seq?: number): string {
+  const place = seq === undefined ? '' : `,"seq":${seq}`;
+  return `{"method":${JSON.stringify(method)},"params":${params},"emittedAtMs":${emittedAtMs}${place}}`;
+}
+
+/** The same frame for a connection that writes the version. */
+export function withVersion(frame: string): string {
+  return `{"jsonrpc":"2.0",${frame.slice(1)}`;
+}

@@ -1,0 +1,22 @@
+// The bounded outgoing queue of one connection: what may wait, and when to stop producing.
+
+import type { Connection } from '../transports/connection.ts';
+
+/** Above this many bytes a subscriber stops being live, and requests are no longer read. */
+export const HIGH_WATER = 4 * 1024 * 1024;
+const LOW_WATER = 1024 * 1024;
+
+export interface Outbox {
+  send(frames: readonly (string | Buffer)[]): void;
+  isFull(): boolean;
+  /** Settles when there is room again, or the connection is closed. */
+  hasRoom(): Promise<void>;
+}
+
+export function createOutbox(connection: Connection): Outbox {
+  return {
+    send: (frames) => connection.send(frames),
+    isFull: () => connection.pending > HIGH_WATER,
+    hasRoom: () => connection.drained(LOW_WATER),
+  };
+}

@@ -1,0 +1,273 @@
+// One end of a conversation: reads frames, pairs answers with questions, bounds what is in flight. Server and client use the same.
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AppError, isAppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { cancelledBy, onAbort } from '../base/signals.ts';
+import type { BadFrame, CloseReason, Connection } from '../transports/connection.ts';
+import { fromWire, INTERNAL_TEXT, wireError } from './errors.ts';
+import {
+  errorFrame,
+  idNearStart,
+  type NotificationMessage,
+  notificationFrame,
+  parseFrame,
+  type RawId,
+  type RequestMessage,
+  type ResponseMessage,
+  requestFrame,
+  resultFrame,
+  withVersion,
+} from './message.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+
+/** The way back of one request; only the first answer counts. */
+export interface Reply {
+  result(value: unknown): void;
+  /** A result that is JSON text already. */
+  resultText(json: string): void;
+  error(error: unknown): void;
+}
+
+export interface PeerHandlers {
+  request(message: RequestMessage, reply: Reply): void;
+  notification(message: NotificationMessage): void;
+  /** Exempt from the limits on what is in flight. */
+  isStop(method: string): boolean;
+}
+
+export interface PeerOptions {
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly maxInFlight?: number;
+  /** Bytes of requests in flight beyond the largest of them. */
+  readonly maxInFlightBytes?: number;
+}
+
+export const MAX_IN_FLIGHT = 256;
+export const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024;
+/** How long answers are waited for after the other side has finished sending. */
+const FAREWELL_MS = 2_000;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+export class Peer {
+  readonly connection: Connection;
+  readonly outbox: Outbox;
+  /** Answers that came to no question: counted, never acted on. */
+  strayAnswers = 0;
+  readonly #handlers: PeerHandlers;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #maxInFlight: number;
+  readonly #maxBytes: number;
+  readonly #expected = new Map<RawId, (answer: ResponseMessage) => void>();
+  readonly #failPending = new Map<RawId, (error: AppError) => void>();
+  #nextId = 0;
+  #echoVersion: boolean | undefined;
+  #inFlight = 0;
+  #inFlightBytes = 0;
+  #largest = 0;
+  #idle: (() => void) | undefined;
+
+  constructor(connection: Connection, handlers: PeerHandlers, options: PeerOptions) {
+    this.connection = connection;
+    this.outbox = createOutbox(connection);
+    this.#handlers = handlers;
+    this.#log = options.log;
+    this.#clock = options.clock ?? systemClock;
+    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
+    this.#maxBytes = options.maxInFlightBytes ?? MAX_IN_FLIGHT_BYTES;
+    void connection.closed.then((reason) => this.#fail(reason));
+  }
+
+  /** Whether the first message had a `jsonrpc` member, so that ours have it too. */
+  get echoesVersion(): boolean {
+    return this.#echoVersion ?? false;
+  }
+
+  /** Reads until the other side has finished, answers what was asked, then closes the connection. */
+  async run(): Promise<void> {
+    try {
+      for await (const frame of this.connection.frames) {
+        if (typeof frame === 'string') this.#take(frame);
+        else this.#refuse(frame);
+        if (this.outbox.isFull()) await this.outbox.hasRoom();
+      }
+    } catch (error) {
+      this.#log.debug({ err: error }, 'connection broke');
+      await this.connection.close({ kind: 'broken', text: 'the wire broke' });
+      return;
+    }
+    await this.#answered();
+    await this.connection.close({ kind: 'ended', text: 'the other side has finished' });
+  }
+
+  notify(method: string, params: unknown): void {
+    const frame = notificationFrame(method, JSON.stringify(params), this.#clock.now());
+    this.sendFrames([this.echoesVersion ? withVersion(frame) : frame]);
+  }
+
+  /** Frames that somebody else has rendered, in the form of this connection. */
+  sendFrames(frames: readonly (string | Buffer)[]): void {
+    this.outbox.send(frames);
+  }
+
+  /** Asks the other side; ids are this peer's own. Rejects with the other side's error, on abort, deadline or close. */
+  call(method: string, params: unknown, options: CallOptions = {}): Promise<unknown> {
+    const id = String(this.#nextId++);
+    return new Promise((resolve, reject) => {
+      const release: (() => void)[] = [];
+      const settle = (work: () => void) => {
+        this.#expected.delete(id);
+        this.#failPending.delete(id);
+        for (const each of release) each();
+        work();
+      };
+      this.#expected.set(id, (answer) =>
+        settle(() => (answer.error === undefined ? resolve(answer.result) : reject(fromWire(answer.error)))),
+      );
+      this.#failPending.set(id, (error) => settle(() => reject(error)));
+      if (options.signal) {
+        const { signal } = options;
+        release.push(onAbort(signal, () => settle(() => reject(cancelledBy(signal)))));
+        if (signal.aborted) return;
+      }
+      if (options.timeoutMs !== undefined) {
+        const text = `no answer to ${method} within ${options.timeoutMs} ms`;
+        release.push(
+          this.#clock.timer(options.timeoutMs, () => settle(() => reject(new AppError('unavailable', text)))),
+        );
+      }
+      this.sendFrames([requestFrame(id, method, params, this.echoesVersion)]);
+    });
+  }
+
+  /** An answer with this id, to a question that was sent as a ready frame, goes to `take`; only the first one. */
+  expect(id: number, take: (answer: ResponseMessage) => void): void {
+    const raw = String(id);
+    this.#expected.set(raw, (answer) => {
+      this.#expected.delete(raw);
+      take(answer);
+    });
+  }
+
+  forget(id: number): void {
+    this.#expected.delete(String(id));
+  }
+
+  #take(frame: string): void {
+    const { message, hasVersion } = parseFrame(frame);
+    this.#echoVersion ??= hasVersion;
+    switch (message.kind) {
+      case 'request':
+        this.#admit(message, frame.length);
+        return;
+      case 'notification':
+        this.#handlers.notification(message);
+        return;
+      case 'response': {
+        const take = this.#expected.get(message.id);
+        if (take) take(message);
+        else this.strayAnswers += 1;
+        return;
+      }
+      case 'invalid':
+        this.#sendError(message.id, message.error);
+    }
+  }
+
+  #refuse(frame: BadFrame): void {
+    if (frame.bad === 'encoding') {
+      this.#sendError('null', new AppError('parse', 'this frame is not UTF-8'));
+      return;
+    }
+    const text = `this frame is larger than the limit of ${frame.limit} bytes`;
+    this.#sendError(
+      idNearStart(frame.start),
+      new AppError('badRequest', text, { kind: 'too_large', limit: frame.limit }),
+    );
+  }
+
+  #admit(message: RequestMessage, size: number): void {
+    const isStop = this.#handlers.isStop(message.method);
+    if (!isStop && this.#isFull(size)) {
+      this.#sendError(message.id, new AppError('overloaded', 'Server overloaded; retry later.'));
+      return;
+    }
+    if (!isStop) {
+      this.#inFlight += 1;
+      this.#inFlightBytes += size;
+      this.#largest = Math.max(this.#largest, size);
+    }
+    this.#handlers.request(message, this.#replyTo(message, isStop ? 0 : size, !isStop));
+  }
+
+  #isFull(size: number): boolean {
+    if (this.#inFlight === 0) return false;
+    const beyondLargest = this.#inFlightBytes + size - Math.max(this.#largest, size);
+    return this.#inFlight >= this.#maxInFlight || beyondLargest > this.#maxBytes;
+  }
+
+  #replyTo(message: RequestMessage, size: number, counted: boolean): Reply {
+    let answered = false;
+    const settle = (send: () => void) => {
+      if (answered) return;
+      answered = true;
+      send();
+      if (counted) this.#release(size);
+    };
+    return {
+      result: (value) => settle(() => this.#sendResult(message.id, JSON.stringify(value ?? {}))),
+      resultText: (json) => settle(() => this.#sendResult(message.id, json)),
+      error: (error) => settle(() => this.#sendError(message.id, this.#knownError(error, message))),
+    };
+  }
+
+  #release(size: number): void {
+    this.#inFlight -= 1;
+    this.#inFlightBytes -= size;
+    if (this.#inFlight > 0) return;
+    this.#largest = 0;
+    this.#idle?.();
+  }
+
+  #knownError(error: unknown, message: RequestMessage): AppError {
+    if (isAppError(error)) return error;
+    if (error instanceof RangeError && /call stack/i.test(error.message)) {
+      return new AppError('invalid', 'the params are nested too deeply');
+    }
+    this.#log.error({ err: error, method: message.method, requestId: message.id }, 'request failed by a defect');
+    return new AppError('internal', INTERNAL_TEXT);
+  }
+
+  #sendResult(id: RawId, json: string): void {
+    this.sendFrames([resultFrame(id, json, this.echoesVersion)]);
+  }
+
+  #sendError(id: RawId, error: AppError): void {
+    this.sendFrames([errorFrame(id, wireError(error), this.echoesVersion)]);
+  }
+
+  #answered(): Promise<void> {
+    if (this.#inFlight === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#clock.timer(FAREWELL_MS, resolve);
+      this.#idle = () => {
+        cancel();
+        resolve();
+      };
+      void this.connection.closed.then(this.#idle);
+    });
+  }
+
+  #fail(reason: CloseReason): void {
+    const error = new AppError('unavailable', `the connection is closed: ${reason.text}`);
+    for (const fail of [...this.#failPending.values()]) fail(error);
+    this.#expected.clear();
+    this.#idle?.();
+  }
+}
