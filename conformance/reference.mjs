@@ -45,7 +45,9 @@ export function writeSchema(executable, folder) {
   const made = `${executable} ${fs.statSync(executable).size}`;
   if (fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === made) return folder;
   fs.rmSync(folder, { recursive: true, force: true });
-  execFileSync(executable, ['app-server', 'generate-json-schema', '--experimental', '--out', folder], { stdio: 'inherit' });
+  execFileSync(executable, ['app-server', 'generate-json-schema', '--experimental', '--out', folder], {
+    stdio: 'inherit',
+  });
   fs.writeFileSync(mark, made);
   return folder;
 }

@@ -45,7 +45,10 @@ function options() {
 /** What a kept recording of the reference depends on: the program, and the kit without its rules. */
 function recordingKey(executable) {
   const hash = crypto.createHash('sha256').update(`${executable} ${fs.statSync(executable).size}`);
-  const files = fs.readdirSync(KIT, { recursive: true }).filter((name) => name.endsWith('.mjs') && !name.startsWith('clients')).sort();
+  const files = fs
+    .readdirSync(KIT, { recursive: true })
+    .filter((name) => name.endsWith('.mjs') && !name.startsWith('clients'))
+    .sort();
   for (const file of files) hash.update(file).update(fs.readFileSync(path.join(KIT, file)));
   return hash.digest('hex');
 }
@@ -55,13 +58,19 @@ async function recordReference(cases, executable, { fresh, jobs, schemas }) {
   const out = path.join(OUT, 'reference');
   const mark = path.join(out, '.key');
   const key = recordingKey(executable);
-  if (fresh || !fs.existsSync(mark) || fs.readFileSync(mark, 'utf8') !== key) fs.rmSync(out, { recursive: true, force: true });
+  if (fresh || !fs.existsSync(mark) || fs.readFileSync(mark, 'utf8') !== key)
+    fs.rmSync(out, { recursive: true, force: true });
   fs.mkdirSync(out, { recursive: true });
   fs.writeFileSync(mark, key);
   const file = (id) => path.join(out, `${id}.jsonl`);
   const missing = cases.filter((each) => !fs.existsSync(file(each.id)));
   console.log(`\n== reference: ${missing.length} cases to record, ${cases.length - missing.length} kept from before`);
-  const { broken, invalid } = await recordAll(missing, target('reference', { exe: executable }), { out, schemas, jobs, again: 1 });
+  const { broken, invalid } = await recordAll(missing, target('reference', { exe: executable }), {
+    out,
+    schemas,
+    jobs,
+    again: 1,
+  });
   for (const { id } of broken) fs.rmSync(file(id));
   return { out, broken, invalid };
 }
@@ -103,7 +112,10 @@ async function main() {
   const failing = report(results, { allowFlaky: true, all: chosen.all });
 
   const reason = (each) => `${each.id}: ${each.reason ?? each.fault}`;
-  loud('THE REFERENCE ITSELF BROKE OFF in these cases, twice each: nothing was compared there', reference.broken.map(reason));
+  loud(
+    'THE REFERENCE ITSELF BROKE OFF in these cases, twice each: nothing was compared there',
+    reference.broken.map(reason),
+  );
   loud('the reference sent messages that do not fit its own schema', reference.invalid.map(reason));
   loud('heddle broke off in these cases', heddle.broken.map(reason));
   loud('heddle sent messages that do not fit the schema', heddle.invalid.map(reason));

@@ -1,0 +1,94 @@
+// The codex terminal interface with --remote: stream, approvals, interrupt, quit, resume, and resume after a kill.
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, reached, sent } from './steps.mjs';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** Starts the interface and answers what it may ask before it opens its thread: for trust, and whether to try another model. */
+async function openInterface(scene, terminal, ...args) {
+  const method = args[0] === 'resume' ? 'thread/resume' : 'thread/start';
+  const opened = () =>
+    scene.relay.entries.filter((entry) => entry.from === 'server' && entry.answers?.method === method).length;
+  const before = opened();
+  terminal.open([scene.codex, ...scene.remote, ...args], scene.workspace);
+  const answered = new Set();
+  await reached(() => {
+    const screen = terminal.text();
+    expect(!screen.includes('ENDED'), 'the interface ended at once');
+    const dialog = ['Use existing model', 'Do you trust'].find(
+      (words) => screen.includes(words) && !answered.has(words),
+    );
+    if (dialog === 'Use existing model') terminal.key('2');
+    else if (dialog) terminal.key('Enter');
+    if (dialog) answered.add(dialog);
+    return opened() > before;
+  }, `there was no answer to ${method}`);
+  await pause(1_500);
+}
+
+async function quit(terminal) {
+  // What an interrupt puts back into the input line is cleared first.
+  terminal.key('C-u');
+  await pause(300);
+  await terminal.line('/quit');
+  return terminal.shows('ENDED 0');
+}
+
+export async function interfaceSession(scene, step, terminal) {
+  await step('the interface starts', () => openInterface(scene, terminal, '-C', scene.workspace));
+  await step('a streamed answer grows on the screen', async () => {
+    await terminal.line('please KWSTREAM');
+    const growing = await terminal.shows(/w3 /);
+    expect(!growing.includes('w23'), 'the whole answer came at once');
+    await terminal.shows('w23');
+  });
+  await step('an approval is accepted and the command runs', async () => {
+    await terminal.line('now KWASK made-by-yes');
+    await terminal.shows('Would you like to run');
+    expect(!scene.exists('made-by-yes'), 'the command ran before it was approved');
+    await pause(400);
+    terminal.key('y');
+    await terminal.shows('Continued: now KWASK made-by-yes');
+    expect(scene.exists('made-by-yes'), 'the approved command left no file');
+  });
+  await step('an approval is declined and the command does not run', async () => {
+    const before = sent(scene, 'turn/completed');
+    await terminal.line('again KWASK made-by-no');
+    await terminal.shows(/again KWASK made-by-no[\s\S]*Would you like to run/);
+    await pause(400);
+    terminal.key('Escape');
+    await reached(() => sent(scene, 'turn/completed') > before, 'the turn did not complete after the refusal');
+    expect(!scene.exists('made-by-no'), 'the declined command ran');
+  });
+  await step('a turn is interrupted', async () => {
+    await terminal.line('then KWSLOW');
+    await terminal.shows(/then KWSLOW[\s\S]*w5 /);
+    const before = sent(scene, 'turn/completed');
+    terminal.key('Escape');
+    await terminal.shows(/then KWSLOW[\s\S]*interrupted/i);
+    await reached(() => sent(scene, 'turn/completed') > before, 'the turn did not complete after the interrupt');
+  });
+  const threadId = await step('it quits and names the thread', async () => {
+    const screen = await quit(terminal);
+    const found = UUID.exec(screen.slice(screen.lastIndexOf('resume')));
+    expect(found, `no thread id on the screen:\n${screen}`);
+    return found[0];
+  });
+  await step('resume shows the history, and the thread goes on', async () => {
+    await openInterface(scene, terminal, 'resume', threadId);
+    await terminal.shows(/please KWSTREAM[\s\S]*w23[\s\S]*Continued: now KWASK made-by-yes/);
+    await terminal.line('after the resume');
+    await terminal.shows('Reply to: after the resume');
+    await quit(terminal);
+  });
+  await step('after kill -9 and a restart, resume shows the history again', async () => {
+    await scene.killAndRestart();
+    await openInterface(scene, terminal, 'resume', threadId);
+    await terminal.shows(
+      /please KWSTREAM[\s\S]*w23[\s\S]*Continued: now KWASK made-by-yes[\s\S]*Reply to: after the resume/,
+    );
+    await terminal.line('after the restart');
+    await terminal.shows('Reply to: after the restart');
+    await quit(terminal);
+  });
+}

@@ -1,0 +1,140 @@
+// What a session of real clients needs: folders, a scripted model, the server under test behind a relay, a token.
+import { execFile } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { ServerProcess } from '../kit/client.mjs';
+import { freePort, get } from '../kit/context.mjs';
+import { ModelServer, words } from '../kit/model.mjs';
+import { escalated } from '../kit/steps.mjs';
+import { Place, target } from '../kit/target.mjs';
+import { openRelay } from './relay.mjs';
+
+export const TOKEN_VARIABLE = 'HEDDLE_CONFORMANCE_TOKEN';
+
+/** What the model does depends on a key word in what the user wrote last. */
+function keywordModel(reply, request) {
+  const text = request.userTexts.at(-1) ?? '';
+  const format = request.body.text?.format?.type ?? request.body.response_format?.type;
+  if (format === 'json_schema') return reply.message('{"title":"Scripted session"}');
+  if (request.continues) return reply.message(`Continued: ${text.slice(0, 40)} (done)`);
+  if (text.includes('KWSLOW')) return words(400, 60)(reply, request);
+  if (text.includes('KWSTREAM')) return words(24, 60)(reply, request);
+  const asked = /KWASK (\S+)/.exec(text);
+  if (asked) return escalated(`touch ${asked[1]}`)(reply, request);
+  return reply.message(`Reply to: ${text.slice(0, 60)} (done)`);
+}
+
+/** Builds everything and starts the server; `close` ends and removes it all. */
+export async function openScene(targetName, { exe, codex }) {
+  const base = fs.mkdtempSync(path.join(os.tmpdir(), 'hc-'));
+  const model = await new ModelServer().start();
+  model.otherwise = keywordModel;
+  const aim = target(targetName, { exe });
+  const place = new Place(base, aim, model.origin, {
+    config: { approval_policy: 'on-request', sandbox_mode: 'workspace-write' },
+  });
+  const scene = new Scene({ base, model, aim, place, codex, port: await freePort() });
+  try {
+    await scene.start();
+    scene.relay = await openRelay(`ws://127.0.0.1:${scene.port}`);
+  } catch (error) {
+    await scene.close();
+    throw error;
+  }
+  return scene;
+}
+
+class Scene {
+  #token = crypto.randomBytes(32).toString('base64url');
+  #server;
+  output = '';
+
+  constructor(parts) {
+    Object.assign(this, parts);
+    this.workspace = this.place.workspace;
+    this.clientHome = path.join(this.base, 'client-home');
+    fs.mkdirSync(this.clientHome, { recursive: true });
+    const trust = `[projects.${JSON.stringify(this.workspace)}]\ntrust_level = "trusted"\n`;
+    fs.writeFileSync(path.join(this.clientHome, 'config.toml'), `check_for_update_on_startup = false\n\n${trust}`);
+  }
+
+  /** Environment of the clients; the token is in it, nothing of ours besides. */
+  clientEnv() {
+    const { PATH, HOME, TMPDIR, LANG, SHELL } = this.place.env();
+    return {
+      PATH,
+      HOME,
+      TMPDIR,
+      LANG,
+      SHELL,
+      TERM: 'xterm-256color',
+      CODEX_HOME: this.clientHome,
+      [TOKEN_VARIABLE]: this.#token,
+    };
+  }
+
+  /** Arguments that point a client at the relay. */
+  get remote() {
+    return ['--remote', this.relay.url, '--remote-auth-token-env', TOKEN_VARIABLE];
+  }
+
+  /** Starts the server on its port and data directory; the second time these are what the first one left. */
+  async start() {
+    const tokenFile = path.join(this.base, 'token');
+    fs.writeFileSync(tokenFile, this.#token, { mode: 0o600 });
+    const url = `ws://127.0.0.1:${this.port}`;
+    const args = [...this.aim.listen(url), '--ws-auth', 'capability-token', '--ws-token-file', tokenFile];
+    const server = new ServerProcess(this.aim.command(args), { env: this.place.env(), cwd: this.workspace });
+    this.#server = server;
+    const ready = await server.until(async () => (await get(this.port, '/readyz')).status === 200, 20_000);
+    if (!ready)
+      throw new Error(
+        `the server does not listen (${JSON.stringify(server.exit ?? 'it runs')}); it wrote:\n${server.output.slice(-2_000)}`,
+      );
+  }
+
+  async killAndRestart() {
+    await this.#server.stop('SIGKILL');
+    this.output += this.#server.output;
+    await this.start();
+  }
+
+  /** What the server wrote on its standard streams. */
+  serverOutput() {
+    return `${this.output}${this.#server?.output ?? ''}`;
+  }
+
+  exists(name) {
+    return fs.existsSync(path.join(this.workspace, name));
+  }
+
+  /** Runs the codex client to its end: its standard output; fails with what it wrote when it fails. */
+  run(...args) {
+    return this.runWith(this.clientEnv(), ...args);
+  }
+
+  runWith(env, ...args) {
+    return new Promise((resolve, reject) => {
+      const options = { cwd: this.workspace, env, timeout: 60_000, maxBuffer: 1 << 26 };
+      const child = execFile(this.codex, args, options, (error, stdout, stderr) => {
+        if (error)
+          reject(
+            new Error(
+              `codex ${args[0]} ended with ${error.code ?? error.signal}\n${stdout.slice(-1_000)}\n${stderr.slice(-2_000)}`,
+            ),
+          );
+        else resolve(stdout);
+      });
+      child.stdin.end();
+    });
+  }
+
+  async close() {
+    this.relay?.close();
+    await this.#server?.stop('SIGTERM', 8_000);
+    this.model.stop();
+    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
