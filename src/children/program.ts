@@ -1,0 +1,58 @@
+// Finding out before a start what would go wrong with it: the working folder and the program.
+
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { AppError, codeOf } from '../base/errors.ts';
+
+/** Rejects as *notFound* when the folder is missing and as *invalid* when it cannot be one to work in. */
+export async function checkFolder(cwd: string): Promise<void> {
+  if (cwd.includes('\0')) throw new AppError('invalid', 'working directory holds a NUL character', { path: cwd });
+  if (!isAbsolute(cwd)) throw new AppError('invalid', `working directory is not absolute: ${cwd}`, { path: cwd });
+  try {
+    if (!(await stat(cwd)).isDirectory())
+      throw new AppError('invalid', `working directory is not a directory: ${cwd}`, { path: cwd });
+    await access(cwd, constants.X_OK);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw folderError(error, cwd);
+  }
+}
+
+function folderError(error: unknown, cwd: string): AppError {
+  const code = codeOf(error);
+  if (code === 'ENOENT') return new AppError('notFound', `working directory does not exist: ${cwd}`, { path: cwd });
+  return new AppError('invalid', `working directory cannot be used (${code}): ${cwd}`, { path: cwd });
+}
+
+/**
+ * The path of a program as a start in `cwd` with this `PATH` would find it. Rejects as *notFound* when there is none and as
+ * *invalid* when there is a file that cannot be executed.
+ */
+export async function findProgram(name: string, cwd: string, searchPath: string | undefined): Promise<string> {
+  if (name === '' || name.includes('\0'))
+    throw new AppError('invalid', 'program name is empty or holds a NUL character');
+  const candidates = name.includes('/')
+    ? [resolve(cwd, name)]
+    : (searchPath ?? '/usr/bin:/bin').split(delimiter).map((folder) => join(resolve(cwd, folder), name));
+  let unusable: string | undefined;
+  for (const candidate of candidates) {
+    const kind = await inspect(candidate);
+    if (kind === 'program') return candidate;
+    if (kind === 'unusable') unusable ??= candidate;
+  }
+  if (unusable !== undefined) throw new AppError('invalid', `not an executable file: ${unusable}`, { path: unusable });
+  throw new AppError('notFound', `program not found: ${name}`, { program: name });
+}
+
+async function inspect(path: string): Promise<'program' | 'unusable' | 'missing'> {
+  try {
+    if (!(await stat(path)).isFile()) return 'unusable';
+  } catch {
+    return 'missing';
+  }
+  return access(path, constants.X_OK).then(
+    () => 'program',
+    () => 'unusable',
+  );
+}

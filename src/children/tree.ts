@@ -1,0 +1,106 @@
+// Ending a whole process tree: group, session, descendants and environment mark; TERM, KILL, and look again until nothing is left.
+
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
+import { markedProcesses, type RunningProcess, runningProcesses } from './processes.ts';
+
+/** What a tree is found by. */
+export interface Tree {
+  /** The first process: leader of its own session and group. It may have ended long ago. */
+  readonly pid: number;
+  /** When it started; tells it from a stranger that got the same pid later. */
+  readonly started?: string | undefined;
+  /** Its environment mark; finds descendants that left group and session and lost their parent. */
+  readonly mark: string;
+}
+
+export interface TreeEnd {
+  /** Processes that were still there when time was up, e.g. in an uninterruptible call of the kernel; empty is the rule. */
+  readonly left: readonly { readonly pid: number; readonly name: string }[];
+}
+
+export interface TreeLimits {
+  /** Milliseconds between TERM and KILL; default 2,000. */
+  readonly graceMs?: number;
+  /** Milliseconds after which it is given up; default 5,000. */
+  readonly limitMs?: number;
+  readonly clock?: Clock;
+}
+
+/** What starts and guards a command for us: a sandbox that is told to stop kills what it holds without asking it first. */
+const GUARDS: ReadonlySet<string> = new Set(['bwrap']);
+
+/**
+ * Asks every process of the tree to end, kills those that have not after the grace, and settles when none is left or when time
+ * is up. Never rejects. Stopped processes are continued so that they hear the request.
+ */
+export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<TreeEnd> {
+  const { graceMs = 2_000, limitMs = 5_000, clock = systemClock } = limits;
+  const began = clock.elapsed();
+  const known = new Map<number, string>();
+  const asked = new Set<number>();
+  for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
+    const members = await treeMembers(tree, known);
+    if (members.length === 0) return { left: [] };
+    const spent = clock.elapsed() - began;
+    if (spent >= limitMs) return { left: members.map(({ pid, name }) => ({ pid, name })) };
+    if (spent >= graceMs) for (const { pid } of members) signalQuietly(pid, 'SIGKILL');
+    else ask(members, asked);
+    await sleep(clock, pause);
+  }
+}
+
+/**
+ * The living processes of a tree. `known` remembers, by pid and start time, what was found before: a process that belonged to
+ * the tree once does so until it ends, even when what tied it to the tree is gone.
+ */
+export async function treeMembers(tree: Tree, known: Map<number, string> = new Map()): Promise<RunningProcess[]> {
+  const all = await runningProcesses();
+  const marked = await markedProcesses(
+    tree.mark,
+    all.map(({ pid }) => pid),
+  );
+  const leader = all.find(({ pid }) => pid === tree.pid);
+  // A pid is not given away again while a group or session of that number lives: a stranger proves that both are empty.
+  const isStranger = leader !== undefined && tree.started !== undefined && leader.started !== tree.started;
+  const members = new Set<number>();
+  for (const one of all) {
+    const isOurs =
+      known.get(one.pid) === one.started ||
+      marked.has(one.pid) ||
+      (!isStranger && (one.pid === tree.pid || one.group === tree.pid || one.session === tree.pid));
+    if (isOurs) members.add(one.pid);
+  }
+  addDescendants(all, members);
+  members.delete(process.pid);
+  const found = all.filter(({ pid }) => members.has(pid));
+  for (const one of found) known.set(one.pid, one.started);
+  return found;
+}
+
+function addDescendants(all: readonly RunningProcess[], members: Set<number>): void {
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const one of all) {
+      if (members.has(one.pid) || !members.has(one.parent)) continue;
+      members.add(one.pid);
+      grew = true;
+    }
+  }
+}
+
+function ask(members: readonly RunningProcess[], asked: Set<number>): void {
+  const guarded = members.filter(({ name }) => !GUARDS.has(name));
+  for (const { pid } of guarded.length > 0 ? guarded : members) {
+    if (asked.has(pid)) continue;
+    asked.add(pid);
+    signalQuietly(pid, 'SIGTERM');
+    signalQuietly(pid, 'SIGCONT');
+  }
+}
+
+/** A process that is gone already needs no signal. */
+function signalQuietly(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {}
+}
