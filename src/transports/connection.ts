@@ -49,9 +49,12 @@ export interface Connection {
   readonly closed: Promise<CloseReason>;
 }
 
+/** Closing it takes no more connections and ends unfinished handshakes; accepted connections live on with whoever took them. */
 export interface Listener extends Closable {
   /** The address as a client would type it, e.g. `ws://127.0.0.1:4500`. */
   readonly address: string;
+  /** The file with the token that clients of this machine need, if there is one. */
+  readonly tokenFile?: string;
 }
 
 export type Accept = (connection: Connection, principal: Principal) => void;
