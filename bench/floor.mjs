@@ -1,0 +1,125 @@
+// The least a Node server can do for these workloads: no store, no validation, canned frames around the model's deltas.
+// node bench/floor.mjs --listen stdio://|ws://127.0.0.1:PORT, with MODEL_URL in the environment.
+import fs from 'node:fs/promises';
+import http from 'node:http';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({ options: { listen: { type: 'string', default: 'stdio://' } } });
+const model = new URL(process.env.MODEL_URL ?? 'http://127.0.0.1:9');
+const agent = new http.Agent({ keepAlive: true, maxSockets: 200 });
+const audiences = new Map();
+let nextId = 0;
+
+const handlers = {
+  initialize: () => ({ userAgent: 'floor/0.171.0', codexHome: '/', platformFamily: 'unix', platformOs: 'linux' }),
+  'thread/start': (_params, send) => {
+    const id = `thread-${++nextId}`;
+    audiences.set(id, new Set([send]));
+    return { thread: { id } };
+  },
+  'thread/resume': ({ threadId }, send) => {
+    audiences.get(threadId).add(send);
+    return { thread: { id: threadId } };
+  },
+  'thread/loaded/list': () => ({ data: [], nextCursor: null }),
+  'turn/start': ({ threadId, input }) => {
+    const id = `turn-${++nextId}`;
+    setImmediate(() => runTurn(threadId, id, input[0].text));
+    return { turn: { id, status: 'inProgress', items: [] } };
+  },
+  'fs/getMetadata': async ({ path }) => {
+    const stat = await fs.stat(path);
+    return {
+      isDirectory: stat.isDirectory(),
+      isFile: stat.isFile(),
+      isSymlink: false,
+      createdAtMs: 0,
+      modifiedAtMs: stat.mtimeMs,
+    };
+  },
+};
+
+function runTurn(threadId, turnId, text) {
+  const audience = audiences.get(threadId);
+  const prefix = `{"method":"item/agentMessage/delta","params":{"threadId":"${threadId}","turnId":"${turnId}","itemId":"i","delta":`;
+  const publish = (frame) => {
+    const bytes = Buffer.from(frame);
+    for (const send of audience) send(bytes);
+  };
+  const note = (method, more) => publish(JSON.stringify({ method, params: { threadId, ...more } }));
+  const done = () => note('turn/completed', { turn: { id: turnId, status: 'completed', items: [] } });
+  note('turn/started', { turn: { id: turnId, status: 'inProgress', items: [] } });
+  const request = http.request(new URL('responses', model), { method: 'POST', agent }, (response) => {
+    let rest = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk) => {
+      const events = (rest + chunk).split('\n\n');
+      rest = events.pop();
+      for (const event of events) {
+        if (!event.startsWith('event: response.output_text.delta')) continue;
+        const { delta } = JSON.parse(event.slice(event.indexOf('\ndata: ') + 7));
+        publish(`${prefix}${JSON.stringify(delta)}},"emittedAtMs":${Date.now()}}`);
+      }
+    });
+    response.on('end', done);
+  });
+  request.on('error', done);
+  request.end(JSON.stringify({ input: text }));
+}
+
+async function receive(frame, send) {
+  const { id, method, params } = JSON.parse(frame);
+  if (id === undefined) return;
+  if (method === 'fs/readFile') {
+    const dataBase64 = (await fs.readFile(params.path)).toString('base64');
+    send(Buffer.from(`{"id":${JSON.stringify(id)},"result":{"dataBase64":"${dataBase64}"}}`, 'latin1'));
+    return;
+  }
+  const result = await handlers[method](params, send);
+  send(Buffer.from(JSON.stringify({ id, result })));
+}
+
+/** Joins all that is sent in one tick into one write. */
+function corked(stream) {
+  let open = false;
+  return () => {
+    if (open) return;
+    open = true;
+    stream.cork();
+    process.nextTick(() => {
+      open = false;
+      stream.uncork();
+    });
+  };
+}
+
+if (values.listen === 'stdio://') {
+  const cork = corked(process.stdout);
+  const send = (bytes) => {
+    cork();
+    process.stdout.write(bytes);
+    process.stdout.write('\n');
+  };
+  let rest = '';
+  process.stdin.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    for (const line of lines) receive(line, send);
+  });
+} else {
+  const { WebSocketServer } = await import('ws');
+  const { hostname, port } = new URL(values.listen);
+  const server = http.createServer((_request, response) => response.writeHead(200).end());
+  new WebSocketServer({ server, perMessageDeflate: false }).on('connection', (socket, request) => {
+    const cork = corked(request.socket);
+    const send = (bytes) => {
+      cork();
+      socket.send(bytes, { binary: false });
+    };
+    socket.on('message', (data) => receive(data.toString(), send));
+    socket.on('close', () => {
+      for (const audience of audiences.values()) audience.delete(send);
+    });
+  });
+  server.listen(Number(port), hostname);
+}
