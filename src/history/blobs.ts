@@ -1,0 +1,130 @@
+// Content-addressed files for the long strings of records, written before the event that names them.
+
+import { mkdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sha256 } from '../base/canonical.ts';
+import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { newId } from '../model/ids.ts';
+
+export interface Blobs {
+  /**
+   * Stores what is not there yet; durable when it resolves. Until `settle` has been called with the same contents none of
+   * them is deleted. Rejects as *unavailable* when the disk refuses; nothing needs settling then.
+   */
+  write(contents: ReadonlyMap<string, string>): Promise<void>;
+  /** The records that name these contents are on disk, or never will be. */
+  settle(contents: ReadonlyMap<string, string>): void;
+  /** Undefined: missing or damaged. */
+  read(hash: string): Promise<string | undefined>;
+  readSync(hash: string): string | undefined;
+  /** Deletes the content unless `isUsed` or a write under way needs it. */
+  drop(hash: string, isUsed: () => boolean): void;
+}
+
+/** Blobs in a directory of their own, which is made; leftovers of writes that were cut off are removed. */
+export function openBlobs(directory: string): Blobs {
+  const pathOf = (hash: string) => join(directory, hash.slice(0, 2), hash);
+  const unfinished = join(directory, 'unfinished');
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  const wanted = new Map<string, number>();
+
+  const settle = (contents: ReadonlyMap<string, string>) => {
+    for (const hash of contents.keys()) {
+      const count = (wanted.get(hash) ?? 1) - 1;
+      if (count === 0) wanted.delete(hash);
+      else wanted.set(hash, count);
+    }
+  };
+  return {
+    async write(contents) {
+      for (const hash of contents.keys()) wanted.set(hash, (wanted.get(hash) ?? 0) + 1);
+      try {
+        for (const [hash, content] of contents) await writeOnce(pathOf(hash), join(unfinished, newId()), content);
+      } catch (error) {
+        settle(contents);
+        throw new AppError(
+          'unavailable',
+          `a long value could not be stored: ${messageOf(error)}`,
+          {},
+          { cause: error },
+        );
+      }
+    },
+    settle,
+    async read(hash) {
+      return checked(hash, await readFile(pathOf(hash), 'utf8').catch(() => undefined));
+    },
+    readSync(hash) {
+      return checked(hash, readTextSync(pathOf(hash)));
+    },
+    drop(hash, isUsed) {
+      if (wanted.has(hash) || isUsed()) return;
+      try {
+        unlinkSync(pathOf(hash));
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+      }
+    },
+  };
+}
+
+/** Blobs of a history that is gone when it is closed. */
+export function memoryBlobs(): Blobs {
+  const contents = new Map<string, string>();
+  return {
+    async write(added) {
+      for (const [hash, content] of added) contents.set(hash, content);
+    },
+    settle: () => {},
+    read: async (hash) => contents.get(hash),
+    readSync: (hash) => contents.get(hash),
+    drop(hash, isUsed) {
+      if (!isUsed()) contents.delete(hash);
+    },
+  };
+}
+
+const checked = (hash: string, content: string | undefined) =>
+  content !== undefined && sha256(content) === hash ? content : undefined;
+
+function readTextSync(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeOnce(path: string, temporary: string, content: string): Promise<void> {
+  const bytes = Buffer.from(content);
+  // The same length under this name is the same content, unless it was damaged; then it is written again.
+  const found = await stat(path).catch(() => undefined);
+  if (found?.size === bytes.length && (await readFile(path)).equals(bytes)) return;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+  await syncDirectory(dirname(path));
+  await syncDirectory(dirname(dirname(path)));
+}
+
+/** Makes a rename durable; Windows has no such call and needs none. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

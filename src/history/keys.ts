@@ -1,0 +1,95 @@
+// Where each record lies: the layout of keys and its version.
+
+import { sha256 } from '../base/canonical.ts';
+import { AppError } from '../base/errors.ts';
+import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ThreadSortKey } from './store.ts';
+
+/** Compared element by element: numbers before strings, a shorter key before its continuations. */
+export type Key = readonly (string | number)[];
+
+/** Half-open: `from` belongs to it, `to` does not. */
+export interface KeyRange {
+  readonly from: Key;
+  readonly to: Key;
+}
+
+export const FORMAT_VERSION = 1;
+export const formatKey: Key = [0, 'format'];
+
+/** Above every sequence number. */
+export const ENDLESS = Number.MAX_SAFE_INTEGER;
+
+/** Above every string that `named` gives, and so above every element of a key. */
+const HIGHEST = '\uffff';
+
+/** Everything that continues this key, and the key itself. */
+export const below = (prefix: Key): KeyRange => ({ from: prefix, to: [...prefix, HIGHEST] });
+
+/** Removals under way, of all tenants: found at the next start when they were cut off. */
+export const removals = below([0, 'removal']);
+export const removalKey = (tenant: string, id: ThreadId): Key => [0, 'removal', tenant, named(id)];
+
+const PLAIN = /^[\x20-\x7e]{1,128}$/;
+
+/** A name as an element of a key: as it is when it is short and printable, else by its digest. */
+const named = (name: string): string => (PLAIN.test(name) ? name : `#${sha256(name)}`);
+
+const SORT_LETTER: Record<ThreadSortKey, string> = { createdAt: 'c', updatedAt: 'u', recencyAt: 'r' };
+export const SORT_KEYS: readonly ThreadSortKey[] = ['createdAt', 'updatedAt', 'recencyAt'];
+
+/** The keys of one tenant. All records of a thread lie together, so that a turn touches few pages. */
+export function keysOf(tenant: string) {
+  const thread = (id: ThreadId, ...rest: Key): Key => [tenant, 't', named(id), ...rest];
+  return {
+    thread: (id: ThreadId) => thread(id),
+    head: (id: ThreadId) => thread(id, 'h'),
+    meta: (id: ThreadId) => thread(id, 'm'),
+    log: (id: ThreadId, seq: Seq) => thread(id, 'l', seq),
+    logs: (id: ThreadId) => thread(id, 'l'),
+    delta: (id: ThreadId, seq: Seq, turnId: TurnId) => thread(id, 'd', seq, named(turnId)),
+    deltasFrom: (id: ThreadId, seq: Seq) => thread(id, 'd', seq),
+    turn: (id: ThreadId, seq: Seq) => thread(id, 'u', seq),
+    turnSeq: (id: ThreadId, turnId: TurnId) => thread(id, 'v', named(turnId)),
+    item: (id: ThreadId, seq: Seq) => thread(id, 'i', seq),
+    itemSeq: (id: ThreadId, itemId: ItemId) => thread(id, 'j', named(itemId)),
+    context: (id: ThreadId, seq: Seq) => thread(id, 'c', seq),
+    contexts: (id: ThreadId) => thread(id, 'c'),
+    blobUse: (id: ThreadId, hash: string) => thread(id, 'b', hash),
+    blobUses: (id: ThreadId) => thread(id, 'b'),
+    onceUses: (id: ThreadId) => thread(id, 'k'),
+    onceUse: (id: ThreadId, method: string, key: string) => thread(id, 'k', named(method), named(key)),
+    blobOwner: (hash: string, id: ThreadId): Key => [tenant, 'b', hash, named(id)],
+    blobOwners: (hash: string): Key => [tenant, 'b', hash],
+    once: (method: string, key: string): Key => [tenant, 'k', named(method), named(key)],
+    expiry: (atMs: number, method: string, key: string): Key => [tenant, 'x', atMs, named(method), named(key)],
+    expiries: (beforeMs: number): KeyRange => ({ from: [tenant, 'x'], to: [tenant, 'x', beforeMs] }),
+    openTurn: (id: ThreadId, turnId: TurnId): Key => [tenant, 'o', named(id), named(turnId)],
+    openTurnsOf: (id: ThreadId): Key => [tenant, 'o', named(id)],
+    openTurns: (): Key => [tenant, 'o'],
+    listed: (archived: boolean, sort: ThreadSortKey, ...place: Key): Key => [
+      tenant,
+      's',
+      archived ? 1 : 0,
+      SORT_LETTER[sort],
+      ...place,
+    ],
+    isDelta: (key: Key, turnId: TurnId): boolean => key.at(-1) === named(turnId),
+  };
+}
+export type Keys = ReturnType<typeof keysOf>;
+
+export function checkTenant(tenant: string): void {
+  if (!PLAIN.test(tenant)) throw new AppError('invalid', 'invalid tenant: use 1 to 128 printable ASCII characters');
+}
+
+/** Throws *unavailable* when a newer program wrote the directory. */
+export function checkFormat(found: string, directory: string): void {
+  if (found === String(FORMAT_VERSION)) return;
+  throw new AppError(
+    'unavailable',
+    `the history in ${directory} has format ${found} and this version reads only up to ${FORMAT_VERSION}: ` +
+      'start the newer version that wrote it, or name another data directory',
+    { kind: 'newer_format', found, supported: FORMAT_VERSION },
+  );
+}

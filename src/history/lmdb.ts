@@ -1,0 +1,68 @@
+// The durable history: LMDB for records, files for long values, in one directory.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { closeOnce } from '../base/close.ts';
+import type { Log } from '../base/log.ts';
+import { openBlobs } from './blobs.ts';
+import { checkFormat, checkTenant, FORMAT_VERSION, formatKey, keysOf, removals } from './keys.ts';
+import { openLmdbRows } from './lmdb-rows.ts';
+import { removeRows } from './removal.ts';
+import type { Rows } from './rows.ts';
+import type { History, ThreadStore } from './store.ts';
+import { openThreadStore } from './thread-store.ts';
+
+export interface LmdbHistoryOptions {
+  /** The data directory; the history lies in `history/` below it. The caller owns its lock. */
+  readonly directory: string;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+export const recordsDirectory = (directory: string): string => join(directory, 'history');
+export const blobsDirectory = (directory: string): string => join(recordsDirectory(directory), 'blobs');
+
+/**
+ * Opens the history, makes it where there is none, and finishes removals that were cut off. Rejects as *unavailable* when a
+ * newer program wrote it. Closing flushes.
+ */
+export async function openLmdbHistory({ directory, log, clock = systemClock }: LmdbHistoryOptions): Promise<History> {
+  mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
+  const rows = openLmdbRows(recordsDirectory(directory));
+  try {
+    await settleFormat(rows, directory);
+  } catch (error) {
+    await rows.close();
+    throw error;
+  }
+  const blobs = openBlobs(blobsDirectory(directory));
+  const sourceOf = (tenant: string) => ({ rows, keys: keysOf(tenant), blobs, log });
+  await finishRemovals(rows, (tenant, id) => removeRows({ ...sourceOf(tenant), tenant, id }));
+  const stores = new Map<string, ThreadStore>();
+  return {
+    forTenant(tenant) {
+      checkTenant(tenant);
+      const store = stores.get(tenant) ?? openThreadStore(sourceOf(tenant), tenant, clock.now);
+      stores.set(tenant, store);
+      return store;
+    },
+    close: closeOnce(async () => {
+      for (const store of stores.values()) await store.close();
+      await rows.close();
+    }),
+  };
+}
+
+async function settleFormat(rows: Rows, directory: string): Promise<void> {
+  const found = rows.get(formatKey);
+  if (found !== undefined) checkFormat(found, directory);
+  else await rows.write(() => rows.put(formatKey, String(FORMAT_VERSION)));
+}
+
+async function finishRemovals(rows: Rows, finish: (tenant: string, id: string) => Promise<void>): Promise<void> {
+  for (const { text } of rows.scan({ ...removals, limit: Infinity })) {
+    const { tenant, id } = JSON.parse(text) as { tenant: string; id: string };
+    await finish(tenant, id);
+  }
+}

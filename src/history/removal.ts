@@ -1,0 +1,53 @@
+// Removing what is left of a hidden thread, in chunks, so that a long history holds nobody up; continued at the next start.
+
+import type { ThreadId } from '../model/ids.ts';
+import { below, type Key, removalKey } from './keys.ts';
+import type { Source } from './reader.ts';
+import { breathe, type Row } from './rows.ts';
+
+/** Rows removed by one transaction. */
+const CHUNK = 500;
+
+export interface Removal extends Source {
+  readonly tenant: string;
+  readonly id: ThreadId;
+}
+
+/** Resolves when nothing of the thread is left. Running it again is harmless. */
+export async function removeRows(removal: Removal): Promise<void> {
+  const { rows, keys, tenant, id } = removal;
+  for (;;) {
+    const chunk = rows.scan({ ...below(keys.thread(id)), limit: CHUNK });
+    if (chunk.length === 0) break;
+    for (const hash of blobsOf(removal, chunk)) dropBlob(removal, hash);
+    await rows.write(() => {
+      for (const row of chunk) {
+        for (const key of pointedAt(removal, row)) rows.remove(key);
+        rows.remove(row.key);
+      }
+    });
+    await breathe();
+  }
+  await rows.write(() => rows.remove(removalKey(tenant, id)));
+}
+
+const blobsOf = ({ keys, id }: Removal, chunk: readonly Row[]): string[] =>
+  chunk.filter(({ key }) => startsWith(key, keys.blobUses(id))).map(({ text }) => text);
+
+/** Before the rows that name it: what is cut off here is done again. */
+function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
+  blobs.drop(hash, () => {
+    const others = rows.scan({ ...below(keys.blobOwners(hash)), limit: 2 }).filter(({ text }) => text !== id);
+    return others.length > 0;
+  });
+}
+
+/** Rows elsewhere that exist because of this one. */
+function pointedAt({ keys, id }: Removal, { key, text }: Row): Key[] {
+  if (startsWith(key, keys.blobUses(id))) return [keys.blobOwner(text, id)];
+  if (!startsWith(key, keys.onceUses(id))) return [];
+  const once = JSON.parse(text) as { method: string; key: string };
+  return [keys.once(once.method, once.key)];
+}
+
+const startsWith = (key: Key, prefix: Key): boolean => prefix.every((element, index) => key[index] === element);

@@ -1,0 +1,34 @@
+// Ordered rows of text under transactions: all that the store needs of a database.
+
+import type { Closable } from '../base/close.ts';
+import type { Key, KeyRange } from './keys.ts';
+
+export interface Row {
+  readonly key: Key;
+  readonly text: string;
+}
+
+export interface Scan extends KeyRange {
+  readonly reverse?: boolean;
+  readonly limit: number;
+  /** Ends the scan behind the row that reaches this many characters; a scan gives at least one row if there is one. */
+  readonly characters?: number;
+}
+
+export interface Rows extends Closable {
+  /** Inside `write` it sees what this transaction has written, elsewhere what is on disk. */
+  get(key: Key): string | undefined;
+  scan(scan: Scan): Row[];
+  /** Only inside `write`. */
+  put(key: Key, text: string): void;
+  /** Only inside `write`. */
+  remove(key: Key): void;
+  /**
+   * One transaction. `work` is synchronous; what it throws undoes its writes and is the rejection. Resolves when it is on disk;
+   * rejects as *unavailable* when the disk refuses, and then nothing was written.
+   */
+  write<T>(work: () => T): Promise<T>;
+}
+
+/** Lets other work run between two steps of a long one. */
+export const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,73 @@
+// The tables of a thread as rows: reads for the derivation, and writes of what it gives.
+
+import type { ThreadId } from '../model/ids.ts';
+import { ENDLESS, type Keys } from './keys.ts';
+import { decode, encode } from './records.ts';
+import type { Rows } from './rows.ts';
+import type { ItemRow } from './store.ts';
+import type { Change, TableReader, TurnSpan } from './tables.ts';
+
+/** Inside a transaction it sees what this transaction has written. */
+export function tableReader(rows: Rows, keys: Keys, id: ThreadId): TableReader {
+  return {
+    turn(turnId) {
+      const seq = rows.get(keys.turnSeq(id, turnId));
+      const text = seq === undefined ? undefined : rows.get(keys.turn(id, Number(seq)));
+      return text === undefined ? undefined : decode<TurnSpan>(text).value;
+    },
+    itemSeq(itemId) {
+      const seq = rows.get(keys.itemSeq(id, itemId));
+      return seq === undefined ? undefined : Number(seq);
+    },
+  };
+}
+
+/** Inside a transaction. The long strings of an item are on disk already, with its event. */
+export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change): void {
+  switch (change.change) {
+    case 'turn':
+      rows.put(keys.turn(id, change.row.seq), encode(change.row).text);
+      return;
+    case 'item':
+      rows.put(keys.item(id, change.row.seq), encode(change.row).text);
+      rows.put(keys.itemSeq(id, change.row.item.id), String(change.row.seq));
+      return;
+    case 'context':
+      rows.put(keys.context(id, change.seq), change.turnId);
+      return;
+    case 'turnOpened': {
+      const { turnId, seq } = change;
+      rows.put(keys.turnSeq(id, turnId), String(seq));
+      rows.put(keys.openTurn(id, turnId), JSON.stringify({ threadId: id, turnId, seq }));
+      return;
+    }
+    case 'turnClosed':
+      rows.remove(keys.openTurn(id, change.row.id));
+      removeDeltas(rows, keys, id, change.row);
+      return;
+    case 'turnReverted':
+      revert(rows, keys, id, change.row);
+  }
+}
+
+function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {
+  const range = { from: keys.deltasFrom(id, turn.seq), to: keys.deltasFrom(id, ENDLESS) };
+  const deltas = rows.scan({ ...range, limit: Infinity });
+  for (const { key } of deltas) if (keys.isDelta(key, turn.id)) rows.remove(key);
+}
+
+function revert(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {
+  const last = turn.endSeq === undefined ? ENDLESS : turn.endSeq + 1;
+  for (const { key, text } of rows.scan({ from: keys.item(id, turn.seq), to: keys.item(id, last), limit: Infinity })) {
+    const { turnId, item } = decode<ItemRow>(text).value;
+    if (turnId !== turn.id) continue;
+    rows.remove(key);
+    rows.remove(keys.itemSeq(id, item.id));
+  }
+  const contexts = rows.scan({ from: keys.context(id, turn.seq), to: keys.context(id, last), limit: Infinity });
+  for (const { key, text } of contexts) if (text === turn.id) rows.remove(key);
+  rows.remove(keys.turn(id, turn.seq));
+  rows.remove(keys.turnSeq(id, turn.id));
+  rows.remove(keys.openTurn(id, turn.id));
+  removeDeltas(rows, keys, id, turn);
+}

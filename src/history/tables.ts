@@ -1,0 +1,187 @@
+// Pure: what an event changes in the catalogue row, the turns, the items, the context index and the open turns of its thread.
+
+import type { EventOf, StoredEvent } from '../model/event.ts';
+import type { ItemId, Seq, TurnId } from '../model/ids.ts';
+import type { Item } from '../model/item.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import type { ItemRow, TurnRow } from './store.ts';
+
+/** A turn's row with where its records end: nothing of it lies behind `endSeq`. */
+export interface TurnSpan extends TurnRow {
+  /** Absent while the turn is open. */
+  readonly endSeq?: Seq;
+}
+
+/** The tables as they are before the event. */
+export interface TableReader {
+  turn(turnId: TurnId): TurnSpan | undefined;
+  itemSeq(itemId: ItemId): Seq | undefined;
+}
+
+export type Change =
+  | { readonly change: 'turn'; readonly row: TurnSpan }
+  | { readonly change: 'item'; readonly row: ItemRow }
+  | { readonly change: 'context'; readonly seq: Seq; readonly turnId: TurnId }
+  | { readonly change: 'turnOpened'; readonly turnId: TurnId; readonly seq: Seq }
+  /** The turn is no longer open, and its deltas go. */
+  | { readonly change: 'turnClosed'; readonly row: TurnSpan }
+  /** The turn, its items and its context leave the tables. */
+  | { readonly change: 'turnReverted'; readonly row: TurnSpan };
+
+export interface Derived {
+  /** The same object when the event does not change it. */
+  readonly meta: ThreadMeta;
+  readonly changes: readonly Change[];
+}
+
+/** Longest preview in the catalogue, in UTF-16 units: the row is written at each turn. */
+export const MAX_PREVIEW = 2000;
+
+/** A thread is listed once it has a turn or a name. */
+export const isListed = (meta: ThreadMeta): boolean => meta.turnCount > 0 || meta.name !== null;
+
+const NOTHING: readonly Change[] = [];
+
+export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
+  const { event, seq } = stored;
+  switch (event.type) {
+    case 'threadCreated':
+      return { meta: event.meta, changes: NOTHING };
+    case 'threadNamed':
+      return { meta: { ...meta, name: event.name }, changes: NOTHING };
+    case 'threadArchived':
+    case 'threadUnarchived':
+      return { meta: { ...meta, archived: event.type === 'threadArchived' }, changes: NOTHING };
+    case 'settingsChanged':
+      return { meta: { ...meta, settings: event.settings }, changes: NOTHING };
+    case 'threadRead':
+      return { meta: { ...meta, readState: { firstUnread: null, revision: event.revision } }, changes: NOTHING };
+    case 'usageReported':
+      return { meta: { ...meta, usage: event.total }, changes: NOTHING };
+    case 'turnStarted':
+      return startTurn(meta, stored, event);
+    case 'itemStarted':
+    case 'itemCompleted':
+      return { meta, changes: placeItem(seq, event, tables) };
+    case 'contextAdded':
+      return { meta, changes: addContext(seq, event.turnId, tables) };
+    case 'turnCompleted':
+      return completeTurn(meta, stored, event, tables);
+    case 'turnsReverted':
+      return revertTurns(meta, event, tables);
+    default:
+      return { meta, changes: NOTHING };
+  }
+}
+
+function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<'turnStarted'>): Derived {
+  const { turnId } = event;
+  const row: TurnSpan = {
+    id: turnId,
+    seq,
+    rootTurnId: event.rootTurnId,
+    status: 'inProgress',
+    error: null,
+    startedAtMs: event.startedAtMs,
+    completedAtMs: null,
+    durationMs: null,
+    firstUserItemId: null,
+    lastMessageId: null,
+  };
+  return {
+    meta: {
+      ...meta,
+      turnCount: meta.turnCount + 1,
+      updatedAtMs: atMs,
+      recencyAtMs: atMs,
+      preview: meta.preview === '' ? event.preview.slice(0, MAX_PREVIEW).replace(/[\ud800-\udbff]$/, '') : meta.preview,
+      failed: false,
+    },
+    changes: [
+      { change: 'turn', row },
+      { change: 'turnOpened', turnId, seq },
+    ],
+  };
+}
+
+function placeItem(
+  seq: Seq,
+  { turnId, item }: EventOf<'itemStarted'> | EventOf<'itemCompleted'>,
+  tables: TableReader,
+): readonly Change[] {
+  const place = tables.itemSeq(item.id);
+  const changes: Change[] = [{ change: 'item', row: { seq: place ?? seq, turnId, item } }];
+  const turn = tables.turn(turnId);
+  if (place !== undefined || turn === undefined) return changes;
+  const row = withItem(turn, item, seq);
+  if (row !== turn) changes.push({ change: 'turn', row });
+  return changes;
+}
+
+/** The turn's row after a new item of it; the same object when nothing changes. */
+function withItem(turn: TurnSpan, item: Item, seq: Seq): TurnSpan {
+  const span = reaching(turn, seq);
+  if (item.type === 'userMessage' && span.firstUserItemId === null) return { ...span, firstUserItemId: item.id };
+  if (item.type === 'agentMessage') return { ...span, lastMessageId: item.id };
+  return span;
+}
+
+/** A turn that has ended covers what is added to it afterwards. */
+const reaching = (turn: TurnSpan, seq: Seq): TurnSpan =>
+  turn.endSeq !== undefined && turn.endSeq < seq ? { ...turn, endSeq: seq } : turn;
+
+function addContext(seq: Seq, turnId: TurnId, tables: TableReader): readonly Change[] {
+  const context: Change = { change: 'context', seq, turnId };
+  const turn = tables.turn(turnId);
+  return turn?.endSeq === undefined ? [context] : [context, { change: 'turn', row: reaching(turn, seq) }];
+}
+
+function completeTurn(
+  meta: ThreadMeta,
+  { seq, atMs }: StoredEvent,
+  event: EventOf<'turnCompleted'>,
+  tables: TableReader,
+): Derived {
+  const after: ThreadMeta = {
+    ...meta,
+    updatedAtMs: atMs,
+    recencyAtMs: atMs,
+    failed: event.status === 'failed',
+    readState: {
+      firstUnread: meta.readState.firstUnread ?? { type: 'turn', turnId: event.turnId },
+      revision: event.revision,
+    },
+  };
+  const turn = tables.turn(event.turnId);
+  if (turn === undefined) return { meta: after, changes: NOTHING };
+  const row: TurnSpan = {
+    ...turn,
+    status: event.status,
+    error: event.error,
+    startedAtMs: event.startedAtMs,
+    completedAtMs: event.completedAtMs,
+    durationMs: event.durationMs,
+    lastMessageId: event.lastMessageId ?? turn.lastMessageId,
+    endSeq: seq,
+  };
+  return {
+    meta: after,
+    changes: [
+      { change: 'turn', row },
+      { change: 'turnClosed', row },
+    ],
+  };
+}
+
+function revertTurns(meta: ThreadMeta, event: EventOf<'turnsReverted'>, tables: TableReader): Derived {
+  const rows = event.turnIds.map((turnId) => tables.turn(turnId)).filter((row) => row !== undefined);
+  const { firstUnread } = meta.readState;
+  const readState =
+    firstUnread !== null && event.turnIds.includes(firstUnread.turnId)
+      ? { ...meta.readState, firstUnread: null }
+      : meta.readState;
+  return {
+    meta: { ...meta, turnCount: Math.max(0, meta.turnCount - rows.length), readState },
+    changes: rows.map((row) => ({ change: 'turnReverted', row })),
+  };
+}
