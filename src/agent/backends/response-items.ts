@@ -1,0 +1,155 @@
+// One answer of a model turned into items: model events in, backend events and context out.
+
+import type { ContextItem } from '../../model/context.ts';
+import type { ItemId } from '../../model/ids.ts';
+import type { BackendEvent } from '../backend.ts';
+import type { ModelEvent } from '../models/client.ts';
+import type { Conversation } from './conversation.ts';
+
+type Phase = Extract<ModelEvent, { type: 'messageStarted' }>['phase'];
+type Open =
+  | { readonly type: 'message'; readonly id: ItemId; readonly phase: Phase; text: string }
+  | { readonly type: 'reasoning'; readonly id: ItemId; readonly summary: string[]; readonly content: string[] };
+
+export class ResponseItems {
+  readonly #conversation: Conversation;
+  readonly #provider: string;
+  readonly #contextWindow: number | null;
+  readonly #context: ContextItem[] = [];
+  #open: Open | undefined;
+  #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
+
+  constructor(conversation: Conversation, provider: string, contextWindow: number | null) {
+    this.#conversation = conversation;
+    this.#provider = provider;
+    this.#contextWindow = contextWindow;
+  }
+
+  /** Why the answer ended, once it has. */
+  get finished() {
+    return this.#finished;
+  }
+
+  accept(events: readonly ModelEvent[]): readonly BackendEvent[] {
+    const out: BackendEvent[] = [];
+    for (const event of events) this.#accept(event, out);
+    return out;
+  }
+
+  /** Ends the open item with what there is of it; `keep`: the model is to know what it had said when it was stopped. */
+  cutShort(keep: boolean): readonly BackendEvent[] {
+    const out: BackendEvent[] = [];
+    const open = this.#open;
+    if (open?.type === 'message') this.#completeMessage(open, open.text, open.phase, out);
+    if (open?.type === 'reasoning') {
+      out.push({ type: 'reasoningCompleted', itemId: open.id, summary: open.summary, content: open.content });
+      this.#open = undefined;
+    }
+    // Calls that were never made, and reasoning whose rest is missing, would only confuse the model.
+    if (keep)
+      this.#addContext(
+        this.#context.filter((item) => item.type === 'assistant'),
+        out,
+      );
+    return out;
+  }
+
+  #accept(event: ModelEvent, out: BackendEvent[]): void {
+    switch (event.type) {
+      case 'messageStarted':
+        this.#startMessage(event.id, event.phase, out);
+        return;
+      case 'text': {
+        const message = this.#message(out);
+        message.text += event.parts.join('');
+        out.push({ type: 'text', itemId: message.id, parts: event.parts });
+        return;
+      }
+      case 'messageCompleted':
+        this.#completeMessage(this.#message(out), event.text, event.phase, out);
+        return;
+      case 'reasoningStarted':
+        this.#startReasoning(event.id, out);
+        return;
+      case 'summaryPartAdded':
+        out.push({ type: 'summaryPartAdded', itemId: this.#reasoning(out).id, index: event.index });
+        return;
+      case 'summaryText':
+      case 'reasoningText': {
+        const reasoning = this.#reasoning(out);
+        const texts = event.type === 'summaryText' ? reasoning.summary : reasoning.content;
+        for (let index = texts.length; index <= event.index; index++) texts.push('');
+        texts[event.index] += event.parts.join('');
+        out.push({ type: event.type, itemId: reasoning.id, index: event.index, parts: event.parts });
+        return;
+      }
+      case 'reasoningCompleted':
+        this.#completeReasoning(event, out);
+        return;
+      case 'toolCall': {
+        const callId = this.#conversation.claim(event.callId, 'call');
+        this.#context.push({ type: 'toolCall', callId, name: event.name, arguments: event.arguments });
+        return;
+      }
+      case 'usage':
+        out.push({ type: 'usage', usage: event.usage, contextWindow: this.#contextWindow });
+        return;
+      case 'finished':
+        this.#finish(event.reason, out);
+    }
+  }
+
+  #startMessage(id: string | null, phase: Phase, out: BackendEvent[]) {
+    const open = { type: 'message' as const, id: this.#conversation.claim(id, 'msg'), phase, text: '' };
+    this.#open = open;
+    out.push({ type: 'messageStarted', itemId: open.id, phase });
+    return open;
+  }
+
+  #startReasoning(id: string | null, out: BackendEvent[]) {
+    const itemId = this.#conversation.claim(id, 'rs');
+    const open = { type: 'reasoning' as const, id: itemId, summary: [], content: [] } satisfies Open as Extract<
+      Open,
+      { type: 'reasoning' }
+    >;
+    this.#open = open;
+    out.push({ type: 'reasoningStarted', itemId });
+    return open;
+  }
+
+  #message(out: BackendEvent[]) {
+    return this.#open?.type === 'message' ? this.#open : this.#startMessage(null, null, out);
+  }
+
+  #reasoning(out: BackendEvent[]) {
+    return this.#open?.type === 'reasoning' ? this.#open : this.#startReasoning(null, out);
+  }
+
+  #completeMessage(open: Extract<Open, { type: 'message' }>, text: string, phase: Phase, out: BackendEvent[]): void {
+    out.push({ type: 'messageCompleted', itemId: open.id, text });
+    if (text !== '') this.#context.push({ type: 'assistant', id: open.id, text, phase: phase ?? open.phase });
+    this.#open = undefined;
+  }
+
+  #completeReasoning(event: Extract<ModelEvent, { type: 'reasoningCompleted' }>, out: BackendEvent[]): void {
+    const { id } = this.#reasoning(out);
+    const summary = [...event.summary];
+    const content = [...event.content];
+    out.push({ type: 'reasoningCompleted', itemId: id, summary, content });
+    this.#context.push({ type: 'reasoning', id, summary, content, provider: this.#provider, sealed: event.sealed });
+    this.#open = undefined;
+  }
+
+  /** Context becomes durable whole or not at all, so that an answer that is asked for again is not there twice. */
+  #finish(reason: Extract<ModelEvent, { type: 'finished' }>['reason'], out: BackendEvent[]): void {
+    this.#finished = reason;
+    const isWhole = reason === 'stop' || reason === 'toolCalls';
+    this.#addContext(isWhole ? this.#context : this.#context.filter((item) => item.type === 'assistant'), out);
+  }
+
+  #addContext(items: readonly ContextItem[], out: BackendEvent[]): void {
+    if (items.length === 0) return;
+    this.#conversation.add(items);
+    out.push({ type: 'contextAdded', items });
+  }
+}

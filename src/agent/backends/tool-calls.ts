@@ -1,0 +1,57 @@
+// Makes the tool calls of one answer, side by side, and reports each output as it comes.
+
+import { AppError } from '../../base/errors.ts';
+import { throwIfAborted, unlessAborted } from '../../base/signals.ts';
+import type { ContextItem } from '../../model/context.ts';
+import type { BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
+import { COMMAND_TOOL, commandOutput, readCommand } from './command-tool.ts';
+import type { Conversation, ToolCall } from './conversation.ts';
+
+type Output = Extract<ContextItem, { type: 'toolOutput' }>;
+
+/**
+ * One array for each output, in the order in which calls end; each is durable before the next effect, so that no call is
+ * made twice. Throws *cancelled* of kind `turn_cancelled` when somebody ended the turn instead of allowing a call.
+ */
+export async function* makeCalls(
+  conversation: Conversation,
+  turn: TurnRequest,
+  tools: ToolHost,
+  signal: AbortSignal,
+): AsyncGenerator<readonly BackendEvent[], void> {
+  throwIfAborted(signal);
+  const running = new Map<string, Promise<Output>>();
+  for (const call of conversation.unanswered()) {
+    const output = makeCall(call, turn, tools);
+    // When one call ends the turn nobody asks any more how the others went.
+    output.catch(() => {});
+    running.set(call.callId, output);
+  }
+  while (running.size > 0) {
+    const output = await unlessAborted(Promise.race(running.values()), signal);
+    running.delete(output.callId);
+    conversation.add([output]);
+    yield [{ type: 'contextAdded', items: [output] }];
+  }
+}
+
+async function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
+  const answer = (output: string, success: boolean): Output => ({
+    type: 'toolOutput',
+    callId: call.callId,
+    output,
+    success,
+  });
+  if (call.name !== COMMAND_TOOL) return answer(`There is no tool ${call.name}.`, false);
+  const read = readCommand(call.arguments, turn.settings.cwd);
+  if ('problem' in read) return answer(read.problem, false);
+  const result = await tools.runCommand(call.callId, read.command);
+  switch (result.kind) {
+    case 'ran':
+      return answer(commandOutput(result, read.maxOutputTokens), result.exitCode === 0 && !result.timedOut);
+    case 'refused':
+      return answer(`${COMMAND_TOOL} was refused: ${result.reason || 'rejected by user'}`, false);
+    case 'cancelled':
+      throw new AppError('cancelled', 'the turn was ended by the answer to an approval', { kind: 'turn_cancelled' });
+  }
+}

@@ -1,0 +1,162 @@
+// What comes back in the Responses wire form, one server event at a time.
+
+import type { ModelEvent } from './client.ts';
+import { ModelError } from './client.ts';
+import type { EventBatch } from './event-batch.ts';
+import { type Loose, listOf, numberOf, parseLoosely, recordOf, textOf } from './loose.ts';
+import { hintedDelayMs } from './retry-hint.ts';
+import { usageOf } from './usage.ts';
+
+type Phase = Extract<ModelEvent, { type: 'messageStarted' }>['phase'];
+
+/** Where a stream stands: which items have been announced, and whether tools were called. */
+export class ResponsesEvents {
+  readonly #batch: EventBatch;
+  /** Index of the output item that is open, so that an item which comes whole is still announced. */
+  #open: number | undefined;
+  #calls = 0;
+
+  constructor(batch: EventBatch) {
+    this.#batch = batch;
+  }
+
+  /** Adds what the event says to the batch; true: it was the last of the answer. Throws a ModelError for a reported failure. */
+  accept(data: string): boolean {
+    if (data === '[DONE]') return false;
+    const event = recordOf(parseLoosely(data));
+    switch (event.type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        this.#batch.addText(textOf(event.delta));
+        return false;
+      case 'response.reasoning_summary_text.delta':
+        this.#batch.addNumberedText('summaryText', numberOf(event.summary_index), textOf(event.delta));
+        return false;
+      case 'response.reasoning_text.delta':
+        this.#batch.addNumberedText('reasoningText', numberOf(event.content_index), textOf(event.delta));
+        return false;
+      case 'response.reasoning_summary_part.added':
+        this.#batch.add({ type: 'summaryPartAdded', index: numberOf(event.summary_index) });
+        return false;
+      case 'response.output_item.added':
+        this.#begin(event);
+        return false;
+      case 'response.output_item.done':
+        this.#finishItem(event);
+        return false;
+      default:
+        return this.#acceptRare(event);
+    }
+  }
+
+  #acceptRare(event: Loose): boolean {
+    const response = recordOf(event.response);
+    switch (event.type) {
+      case 'response.completed':
+        this.#end(response, this.#calls > 0 ? 'toolCalls' : 'stop');
+        return true;
+      case 'response.incomplete':
+        this.#end(response, incompleteReason(response));
+        return true;
+      case 'response.failed':
+        throw reportedFailure(recordOf(response.error));
+      case 'error':
+        throw reportedFailure('error' in event ? recordOf(event.error) : event);
+      case undefined:
+        throw new ModelError('the stream held an event that is no JSON object', { kind: 'stream' });
+      default:
+        return false;
+    }
+  }
+
+  #begin(event: Loose): void {
+    const item = recordOf(event.item);
+    if (item.type === 'message') this.#batch.add({ type: 'messageStarted', id: idIn(item), phase: phaseIn(item) });
+    else if (item.type === 'reasoning') this.#batch.add({ type: 'reasoningStarted', id: idIn(item) });
+    else return;
+    this.#open = numberOf(event.output_index);
+  }
+
+  #finishItem(event: Loose): void {
+    const item = recordOf(event.item);
+    const isAnnounced = this.#open !== undefined && this.#open === numberOf(event.output_index);
+    switch (item.type) {
+      case 'message':
+        if (!isAnnounced) this.#begin(event);
+        this.#batch.add({ type: 'messageCompleted', text: messageText(item), phase: phaseIn(item) });
+        break;
+      case 'reasoning':
+        if (!isAnnounced) this.#begin(event);
+        this.#batch.add({
+          type: 'reasoningCompleted',
+          summary: textsOf(item.summary),
+          content: textsOf(item.content),
+          sealed: textOf(item.encrypted_content) || null,
+        });
+        break;
+      case 'function_call':
+        this.#call(item, textOf(item.arguments));
+        return;
+      case 'custom_tool_call':
+        this.#call(item, JSON.stringify({ input: textOf(item.input) }));
+        return;
+      default:
+        return;
+    }
+    this.#open = undefined;
+  }
+
+  #call(item: Loose, argumentsText: string): void {
+    this.#calls += 1;
+    const callId = textOf(item.call_id) || null;
+    this.#batch.add({ type: 'toolCall', callId, name: textOf(item.name), arguments: argumentsText });
+  }
+
+  #end(response: Loose, reason: Extract<ModelEvent, { type: 'finished' }>['reason']): void {
+    const usage = recordOf(response.usage);
+    if ('input_tokens' in usage) this.#batch.add({ type: 'usage', usage: responsesUsage(usage) });
+    this.#batch.add({ type: 'finished', reason });
+  }
+}
+
+const idIn = (item: Loose): string | null => textOf(item.id) || null;
+
+function phaseIn(item: Loose): Phase {
+  const phase = item.phase;
+  return phase === 'commentary' || phase === 'final_answer' ? phase : null;
+}
+
+function messageText(item: Loose): string {
+  return listOf(item.content)
+    .map((part) => textOf(recordOf(part).text) || textOf(recordOf(part).refusal))
+    .join('');
+}
+
+const textsOf = (parts: unknown): readonly string[] => listOf(parts).map((part) => textOf(recordOf(part).text));
+
+function responsesUsage(usage: Loose) {
+  return usageOf({
+    input: numberOf(usage.input_tokens),
+    cached: numberOf(recordOf(usage.input_tokens_details).cached_tokens),
+    cacheWritten: 0,
+    output: numberOf(usage.output_tokens),
+    reasoning: numberOf(recordOf(usage.output_tokens_details).reasoning_tokens),
+  });
+}
+
+function incompleteReason(response: Loose): 'length' | 'contentFilter' {
+  const reason = textOf(recordOf(response.incomplete_details).reason);
+  if (reason === 'max_output_tokens') return 'length';
+  if (reason === 'content_filter') return 'contentFilter';
+  throw new ModelError(`the model stopped: ${reason || 'no reason given'}`, { kind: 'reported', code: 'incomplete' });
+}
+
+function reportedFailure(error: Loose): ModelError {
+  const message = textOf(error.message) || 'the model reported a failure without a reason';
+  const code = textOf(error.code) || textOf(error.type);
+  return new ModelError(
+    message,
+    { kind: 'reported', code: code === 'error' || code === '' ? null : code },
+    { retryAfterMs: hintedDelayMs(message) },
+  );
+}
