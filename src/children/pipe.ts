@@ -1,4 +1,4 @@
-// One real pipe for everything a command prints, so that standard output and standard error keep their order.
+// Real pipes between us and a child.
 
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -9,42 +9,81 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../base/errors.ts';
 
-export interface OutputPipe {
-  /** Ends when every process that holds the other end has closed it or ended. */
-  readonly reader: Socket;
-  /** The end to hand to a child; ours must be closed with `release` once the child has it. */
-  readonly writer: number;
-  /** Closes our copy of the writing end; idempotent. */
+export interface Pipe {
+  /** Our end. One that reads ends when every process that holds the other end has closed it or ended. */
+  readonly stream: Socket;
+  /** The end to hand to a child. */
+  readonly descriptor: number;
+}
+
+export interface Pipes {
+  /** In the order asked for. */
+  readonly pipes: readonly Pipe[];
+  /** Closes our copies of the children's ends, to be done once the child has them; idempotent. */
   release(): void;
 }
 
 const run = promisify(execFile);
 
 /**
- * Opens a pipe. What Node makes for `stdio: 'pipe'` are sockets, one for each stream: their order is lost, and a program that opens
- * `/dev/stdout` by its path gets an error. A named pipe, unlinked as soon as both ends are open, has neither fault.
+ * Opens a pipe for each direction, seen from the child. What Node makes for `stdio: 'pipe'` are sockets: two of them cannot keep
+ * the order of two streams, a program cannot open them as `/dev/stdout`, and bash takes one as standard input for a remote login
+ * and reads `.bashrc`. Named pipes, unlinked as soon as both ends are open, have none of these faults.
  */
-export async function openPipe(folder: string = tmpdir()): Promise<OutputPipe> {
-  const path = join(folder, `heddle-${randomUUID()}`);
+export async function openPipes(directions: readonly ('in' | 'out')[], folder: string = tmpdir()): Promise<Pipes> {
+  const paths = directions.map(() => join(folder, `heddle-${randomUUID()}`));
+  const opened: number[] = [];
+  const open = (path: string, flags: number) => {
+    const descriptor = openSync(path, flags);
+    opened.push(descriptor);
+    return descriptor;
+  };
   try {
-    await run('mkfifo', ['-m', '600', path], { env: { PATH: '/usr/bin:/bin' } });
-  } catch (error) {
-    throw new AppError('unavailable', `cannot make a named pipe in ${folder}`, { path: folder }, { cause: error });
-  }
-  let readEnd: number | undefined;
-  try {
-    readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const writer = openSync(path, constants.O_WRONLY);
-    let isOpen = true;
+    await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: '/usr/bin:/bin' } });
+    const ends = paths.map((path, index) => openBoth(path, directions[index] === 'in', open));
+    const pipes = ends.map(({ ours, theirs, isInput }) => ({
+      stream: new Socket({ fd: ours, readable: !isInput, writable: isInput }),
+      descriptor: theirs,
+    }));
+    let isReleased = false;
     const release = () => {
-      if (isOpen) closeSync(writer);
-      isOpen = false;
+      if (!isReleased) for (const { descriptor } of pipes) closeSync(descriptor);
+      isReleased = true;
     };
-    return { reader: new Socket({ fd: readEnd, readable: true, writable: false }), writer, release };
+    return { pipes, release };
   } catch (error) {
-    if (readEnd !== undefined) closeSync(readEnd);
-    throw error;
+    for (const descriptor of opened) closeSync(descriptor);
+    throw new AppError('unavailable', `cannot make a pipe in ${folder}`, { path: folder }, { cause: error });
   } finally {
-    unlinkSync(path);
+    for (const path of paths) removeQuietly(path);
   }
+}
+
+interface Ends {
+  readonly ours: number;
+  readonly theirs: number;
+  readonly isInput: boolean;
+}
+
+/** Our end never blocks, the child's does: they are opened apart so that the child does not inherit the mode of ours. */
+function openBoth(path: string, isInput: boolean, open: (path: string, flags: number) => number): Ends {
+  const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+  if (!isInput) {
+    const ours = open(path, O_RDONLY | O_NONBLOCK);
+    return { ours, theirs: open(path, O_WRONLY), isInput };
+  }
+  // Without a reader the writing end cannot be opened, and a reader that may block would wait for a writer.
+  const opener = openSync(path, O_RDONLY | O_NONBLOCK);
+  try {
+    const ours = open(path, O_WRONLY | O_NONBLOCK);
+    return { ours, theirs: open(path, O_RDONLY), isInput };
+  } finally {
+    closeSync(opener);
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {} // it was never made
 }

@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
-import { type OutputPipe, openPipe } from './pipe.ts';
+import { openPipes, type Pipe } from './pipe.ts';
 import { MARK_VARIABLE, startOf } from './processes.ts';
 import { checkFolder, findProgram } from './program.ts';
 import { endTree, type TreeEnd } from './tree.ts';
@@ -65,12 +65,16 @@ export function createChildren(): Children {
     throwIfAborted(signal);
     await checkFolder(spec.cwd);
     const program = await findProgram(spec.argv[0], spec.cwd, spec.env.PATH);
-    const pipe = spec.output === 'merged' ? await openPipe() : undefined;
+    const { pipes, release } = await openPipes([
+      'out',
+      ...(spec.output === 'split' ? (['out'] as const) : []),
+      ...(spec.stdin === 'pipe' ? (['in'] as const) : []),
+    ]);
     try {
       throwIfAborted(signal);
       if (isClosed) throw new AppError('unavailable', 'no more programs are started: closing');
       watchdog.wake();
-      const child = await launch(program, spec, `${family}.${randomBytes(8).toString('hex')}`, pipe);
+      const child = await launch(program, spec, `${family}.${randomBytes(8).toString('hex')}`, arrange(spec, pipes));
       running.add(child.child);
       watchdog.guard(child.child.pid, child.started);
       const off = onAbort(signal, () => void child.child.end());
@@ -81,10 +85,10 @@ export function createChildren(): Children {
       });
       return child.child;
     } catch (error) {
-      pipe?.reader.destroy();
+      for (const { stream } of pipes) stream.destroy();
       throw error;
     } finally {
-      pipe?.release();
+      release();
     }
   }
 
@@ -96,14 +100,26 @@ export function createChildren(): Children {
   return { start, close };
 }
 
+interface Standard {
+  readonly stdin: Pipe | null;
+  readonly stdout: Pipe;
+  readonly stderr: Pipe | null;
+}
+
+function arrange(spec: ChildSpec, pipes: readonly Pipe[]): Standard {
+  const [stdout, ...rest] = pipes as [Pipe, ...Pipe[]];
+  const stderr = spec.output === 'split' ? (rest.shift() ?? null) : null;
+  return { stdin: rest.shift() ?? null, stdout, stderr };
+}
+
 interface Launched {
   readonly child: Child;
   readonly started: string | undefined;
   onEnded(work: () => void): void;
 }
 
-async function launch(program: string, spec: ChildSpec, mark: string, pipe: OutputPipe | undefined): Promise<Launched> {
-  const process = await spawned(program, spec, mark, pipe);
+async function launch(program: string, spec: ChildSpec, mark: string, standard: Standard): Promise<Launched> {
+  const process = await spawned(program, spec, mark, standard);
   const pid = process.pid as number;
   const started = startOf(pid);
   const exited = new Promise<ChildExit>((resolve) => {
@@ -118,14 +134,17 @@ async function launch(program: string, spec: ChildSpec, mark: string, pipe: Outp
     });
     return ending;
   };
-  for (const stream of process.stdio) stream?.on('error', () => {}); // a pipe that breaks has simply ended
+  const sideChannel = (process.stdio[3] as Readable | undefined) ?? null;
+  const { stdin, stdout, stderr } = standard;
+  // A pipe that breaks has simply ended.
+  for (const stream of [stdin?.stream, stdout.stream, stderr?.stream, sideChannel]) stream?.on('error', () => {});
   const child: Child = {
     pid,
     mark,
-    stdin: process.stdin,
-    stdout: pipe?.reader ?? (process.stdout as Readable),
-    stderr: process.stderr,
-    sideChannel: (process.stdio[3] as Readable | undefined) ?? null,
+    stdin: stdin?.stream ?? null,
+    stdout: stdout.stream,
+    stderr: stderr?.stream ?? null,
+    sideChannel,
     exited,
     end,
     close: async () => void (await end()),
@@ -136,7 +155,7 @@ async function launch(program: string, spec: ChildSpec, mark: string, pipe: Outp
   return { child, started, onEnded };
 }
 
-function spawned(program: string, spec: ChildSpec, mark: string, pipe: OutputPipe | undefined): Promise<ChildProcess> {
+function spawned(program: string, spec: ChildSpec, mark: string, standard: Standard): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(startError(error, spec.argv[0]));
     try {
@@ -146,9 +165,9 @@ function spawned(program: string, spec: ChildSpec, mark: string, pipe: OutputPip
         env: { ...spec.env, [MARK_VARIABLE]: mark },
         detached: true, // a session and group of its own: signals for our terminal do not reach it, ours reach all of it
         stdio: [
-          spec.stdin === 'pipe' ? 'pipe' : 'ignore',
-          pipe?.writer ?? 'pipe',
-          pipe?.writer ?? 'pipe',
+          standard.stdin?.descriptor ?? 'ignore',
+          standard.stdout.descriptor,
+          (standard.stderr ?? standard.stdout).descriptor,
           ...(spec.sideChannel ? (['pipe'] as const) : []),
         ],
       });

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type CommandAction, commandActions } from '../../../src/children/command-actions.ts';
-import { displayCommand } from '../../../src/children/shell-quote.ts';
 import { loadShellParser } from '../../../src/children/shell-line.ts';
+import { displayCommand } from '../../../src/children/shell-quote.ts';
 
 interface Recorded {
   readonly line: string;
@@ -22,9 +22,12 @@ const MORE_THAN_LOOKING = new Set(['find . -name x -delete', 'ls | xargs rm', 'c
 describe('commandActions', async () => {
   const shell = await loadShellParser();
 
-  it.each(recorded.filter(({ line }) => !MORE_THAN_LOOKING.has(line)))('tells of $line what the reference tells', (each) => {
-    expect(commandActions(shell, each.line, '/w/ws')).toEqual(each.actions);
-  });
+  it.each(recorded.filter(({ line }) => !MORE_THAN_LOOKING.has(line)))(
+    'tells of $line what the reference tells',
+    (each) => {
+      expect(commandActions(shell, each.line, '/w/ws')).toEqual(each.actions);
+    },
+  );
 
   it.each([...MORE_THAN_LOOKING])('does not call %s a look', (line) => {
     expect(commandActions(shell, line, '/w/ws')).toEqual([{ type: 'unknown', command: line }]);

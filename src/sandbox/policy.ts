@@ -1,0 +1,33 @@
+// What a command may touch.
+
+export type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
+
+export interface SandboxPolicy {
+  /** `danger-full-access` runs bare: nothing else in here applies then. */
+  readonly mode: SandboxMode;
+  /** Absolute folders that may be written, with all below them, under `workspace-write`; the workspace itself is one of them. */
+  readonly writableRoots: readonly string[];
+  readonly network: boolean;
+  /**
+   * Absolute paths of files and folders that a command must not even see: the data directory, token files, folders of sockets.
+   * They win over a writable root around them; a writable root inside one of them stays usable.
+   */
+  readonly hidden: readonly string[];
+  /** The folder that TMPDIR names; writable under `workspace-write` unless excluded. */
+  readonly tmpdir?: string;
+  readonly excludeTmpdir: boolean;
+  /** Makes `/tmp`, which is private to each command unless the workspace lies in it, read-only. */
+  readonly excludeSlashTmp: boolean;
+}
+
+/** Names directly below a writable root that stay read-only: who writes them makes others run programs later. */
+export const PROTECTED_NAMES: readonly string[] = ['.git', '.agents', '.codex', '.heddle'];
+
+export function isSandboxed(policy: SandboxPolicy): boolean {
+  return policy.mode !== 'danger-full-access';
+}
+
+/** True when `path` is `folder` or lies below it; both absolute and normal. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}

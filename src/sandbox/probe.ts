@@ -1,0 +1,86 @@
+// Does the sandbox hold on this machine? Found out by doing what must be denied and what must work.
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from '../base/lazy.ts';
+import type { SandboxPolicy } from './policy.ts';
+import { type SandboxTool, wrapCommand } from './wrap.ts';
+
+export type SandboxState =
+  | { readonly isAvailable: true; readonly tool: SandboxTool }
+  | {
+      readonly isAvailable: false;
+      /** What went wrong, for people. */
+      readonly reason: string;
+      /** What to install or to change. */
+      readonly advice: string;
+    };
+
+/** Looks once (some 20 ms) and remembers; never rejects. */
+export function createSandboxProbe(platform: NodeJS.Platform = process.platform): () => Promise<SandboxState> {
+  return once(() => probe(platform));
+}
+
+async function probe(platform: NodeJS.Platform): Promise<SandboxState> {
+  const tool = findTool(platform);
+  const advice =
+    platform === 'linux'
+      ? 'install bubblewrap (0.8 or newer) and allow unprivileged user namespaces'
+      : 'commands can be confined on Linux and macOS only';
+  if (!tool) return { isAvailable: false, reason: `no sandbox program found for ${platform}`, advice };
+  const reason = await whatFails(tool).catch((error: unknown) => String(error));
+  return reason === undefined ? { isAvailable: true, tool } : { isAvailable: false, reason, advice };
+}
+
+function findTool(platform: NodeJS.Platform): SandboxTool | undefined {
+  if (platform === 'darwin')
+    return existsSync('/usr/bin/sandbox-exec') ? { kind: 'seatbelt', path: '/usr/bin/sandbox-exec' } : undefined;
+  if (platform !== 'linux') return undefined;
+  // Not by PATH: a folder that commands may write must not supply the program that confines them.
+  const path = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'].find(
+    existsSync,
+  );
+  return path === undefined ? undefined : { kind: 'bwrap', path };
+}
+
+async function whatFails(tool: SandboxTool): Promise<string | undefined> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-probe-')));
+  try {
+    await mkdir(join(folder, '.git'));
+    const reading = await attempt(
+      tool,
+      policyFor('read-only', folder),
+      `! { echo x >'${folder}/denied'; } 2>/dev/null`,
+    );
+    if (reading !== undefined) return `a harmless command does not run in the sandbox: ${reading}`;
+    const writing = await attempt(
+      tool,
+      policyFor('workspace-write', folder),
+      `echo x >'${folder}/allowed' && ! { echo x >'${folder}/.git/denied'; } 2>/dev/null`,
+    );
+    if (writing !== undefined) return `a command cannot write its workspace: ${writing}`;
+    if (existsSync(join(folder, 'denied')) || existsSync(join(folder, '.git/denied')))
+      return 'the sandbox let a forbidden write through';
+    return existsSync(join(folder, 'allowed')) ? undefined : 'what a command wrote did not arrive';
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function policyFor(mode: SandboxPolicy['mode'], folder: string): SandboxPolicy {
+  return { mode, writableRoots: [folder], network: false, hidden: [], excludeTmpdir: true, excludeSlashTmp: true };
+}
+
+/** Undefined when the script ended with 0, else what is known about why not. */
+async function attempt(tool: SandboxTool, policy: SandboxPolicy, script: string): Promise<string | undefined> {
+  const cwd = policy.writableRoots[0] as string;
+  const [program, ...rest] = await wrapCommand(policy, { argv: ['/bin/sh', '-c', script], cwd }, tool);
+  return new Promise((resolve) => {
+    execFile(program, rest, { cwd, env: { PATH: '/usr/bin:/bin' }, timeout: 10_000 }, (error, _stdout, stderr) => {
+      resolve(error ? stderr.trim() || error.message : undefined);
+    });
+  });
+}
