@@ -1,0 +1,101 @@
+// Answers what is configured, without secrets, and to remote readers only what concerns their threads.
+
+import { resolve } from 'node:path';
+import type { Principal } from '../auth/principal.ts';
+import type { ParamsInput, ResultInput } from '../rpc/declare.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import { type ConfigProblem, configError, problemText } from './faults.ts';
+import { originsOf } from './layers.ts';
+import type { ConfigSource, ConfigState } from './load.ts';
+import { masked } from './masking.ts';
+import { configMethods, type configRead, type configWarning } from './methods.ts';
+import { defaultProviderId } from './providers.ts';
+import type { Config } from './schema.ts';
+import { trustOf } from './thread-defaults.ts';
+
+export interface ConfigHandlerOptions {
+  readonly source: ConfigSource;
+  /** The working directory of the server, against which a relative `cwd` is read. */
+  readonly cwd: string;
+}
+
+export function configHandlers({ source, cwd }: ConfigHandlerOptions): Route[] {
+  return implement(configMethods, {
+    configRead: async (params, { session }) => {
+      const state = await source.state();
+      if (state.problem) throw configError(problemText(state.problem));
+      const folder = params.cwd ? resolve(cwd, params.cwd) : undefined;
+      return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });
+    },
+    configRequirementsRead: async () => ({ supportsIndependentSpeedModes: null, requirements: null }),
+  });
+}
+
+interface ReadRequest {
+  readonly principal: Principal;
+  readonly folder: string | undefined;
+  readonly includeLayers: boolean;
+}
+
+function readResult(
+  state: ConfigState,
+  { principal, folder, includeLayers }: ReadRequest,
+): ResultInput<typeof configRead> {
+  const concerns = threadConcerns(state.config, folder);
+  if (!principal.permissions.has('config')) return { config: concerns, origins: {}, layers: includeLayers ? [] : null };
+  const layers = [...state.layers].reverse();
+  return {
+    config: { ...masked(state.config), ...concerns, projects: { ...state.config.projects, ...concerns.projects } },
+    origins: originsOf(state.layers),
+    layers: includeLayers
+      ? layers.map(({ name, version, settings }) => ({
+          name,
+          version,
+          config: { ...masked(settings) },
+          disabledReason: null,
+        }))
+      : null,
+  };
+}
+
+/** What a reader of threads needs to know: the defaults of a new one. */
+function threadConcerns(config: Config, folder: string | undefined): ResultInput<typeof configRead>['config'] {
+  return {
+    model: config.model,
+    review_model: null,
+    model_context_window: config.model_context_window,
+    model_auto_compact_token_limit: null,
+    model_auto_compact_token_limit_scope: null,
+    model_provider: defaultProviderId(config),
+    approval_policy: config.approval_policy,
+    approvals_reviewer: config.approvals_reviewer,
+    sandbox_mode: config.sandbox_mode,
+    sandbox_workspace_write: config.sandbox_workspace_write,
+    instructions: config.instructions,
+    developer_instructions: config.developer_instructions,
+    model_reasoning_effort: config.model_reasoning_effort,
+    model_reasoning_summary: config.model_reasoning_summary,
+    service_tier: config.service_tier,
+    projects: trustShown(config, folder),
+  };
+}
+
+/**
+ * A folder that nobody has decided about is shown as trusted, so that clients do not ask a person for a decision that changes
+ * nothing here: what threads may do in it follows from policy and sandbox alone, and only a *configured* trust widens those.
+ */
+function trustShown(config: Config, folder: string | undefined): Config['projects'] {
+  if (folder === undefined) return {};
+  return { [folder]: { ...config.projects[folder], trust_level: trustOf(config, folder) ?? 'trusted' } };
+}
+
+/** What sessions are told about a configuration that cannot be used. */
+export function configWarningOf(problem: ConfigProblem): ParamsInput<typeof configWarning> {
+  const { place } = problem;
+  const position = place && { line: place.line, column: place.column };
+  return {
+    summary: 'Invalid configuration; using defaults.',
+    details: problemText(problem),
+    ...(place && position ? { path: place.file, range: { start: position, end: position } } : {}),
+  };
+}

@@ -1,0 +1,95 @@
+// Layers of settings, lowest first: the file of the data directory, then the flags of the command line.
+
+import { parse as parseToml } from 'smol-toml';
+import { isMap, LineCounter, parseDocument } from 'yaml';
+import { fingerprint } from '../base/canonical.ts';
+import { AppError, messageOf } from '../base/errors.ts';
+import { type ConfigProblem, firstFault, type Place } from './faults.ts';
+import { Config } from './schema.ts';
+import { cleaned, isTable, leaves, merged, nested, type Table } from './tables.ts';
+
+export type LayerName =
+  | { readonly type: 'user'; readonly file: string; readonly profile: null }
+  | { readonly type: 'sessionFlags' };
+
+export interface Layer {
+  readonly name: LayerName;
+  /** A digest of the settings; changes when they do. */
+  readonly version: string;
+  readonly settings: Table;
+}
+
+export type LayerOrProblem = { readonly layer: Layer } | { readonly problem: ConfigProblem };
+
+export function layerOf(name: LayerName, settings: Table): Layer {
+  return { name, settings, version: `sha256:${fingerprint(settings)}` };
+}
+
+/** The settings of a YAML text, or the first thing that is wrong with it. */
+export function yamlLayer(text: string, file: string): LayerOrProblem {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const [broken] = document.errors;
+  if (broken) return { problem: { message: broken.message, place: placeAt(broken.pos[0]) } };
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    return { problem: { message: messageOf(error), place: placeAt(0) } };
+  }
+  if (value === null || value === undefined) return { layer: layerOf(userLayer(file), {}) };
+  if (!isMap(document.contents) || !isTable(value))
+    return { problem: { message: 'expected settings, one `name: value` a line', place: placeAt(0) } };
+  const settings = cleaned(value);
+  const checked = Config().safeParse(settings);
+  if (checked.success) return { layer: layerOf(userLayer(file), settings) };
+  const fault = firstFault(checked.error, settings);
+  return { problem: { message: fault.message, place: placeAt(offsetOf(document, fault.path)) } };
+}
+
+const userLayer = (file: string): LayerName => ({ type: 'user', file, profile: null });
+
+/** Where the deepest part of the path that is in the document begins. */
+function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
+    if (node?.range) return node.range[0] ?? 0;
+  }
+  return 0;
+}
+
+/** The settings of `-c key=value` flags; later ones win. Throws as *invalid* on a flag that is not of that form or kind. */
+export function flagsLayer(flags: readonly string[]): Layer {
+  const settings = flags.reduce<Table>((table, flag) => {
+    const equals = flag.indexOf('=');
+    const key = flag.slice(0, Math.max(equals, 0)).trim();
+    if (key === '') throw new AppError('invalid', `Invalid override (expected key=value): ${flag}`);
+    return merged(table, nested(key, flagValue(flag.slice(equals + 1).trim())));
+  }, {});
+  const kept = cleaned(settings);
+  const checked = Config().safeParse(kept);
+  if (!checked.success) {
+    throw new AppError('invalid', `failed to load configuration: ${firstFault(checked.error, kept).message}`);
+  }
+  return layerOf({ type: 'sessionFlags' }, kept);
+}
+
+/** A value as TOML writes it; what is not TOML is text, so that `-c model=o3` needs no quotes. */
+function flagValue(text: string): unknown {
+  try {
+    return parseToml(`value = ${text}`).value;
+  } catch {
+    return text.replace(/^(["'])(.*)\1$/, '$2');
+  }
+}
+
+/** Who set what: the dotted key of each setting, and the highest layer that has it. */
+export function originsOf(layers: readonly Layer[]): Record<string, Pick<Layer, 'name' | 'version'>> {
+  return Object.fromEntries(
+    layers.flatMap(({ name, version, settings }) => leaves(settings).map((key) => [key, { name, version }])),
+  );
+}

@@ -1,0 +1,28 @@
+// Settings as they may be shown: secrets are replaced, wherever they stand.
+
+import { isTable, type Table } from './tables.ts';
+
+const MASK = '********';
+
+/** Tables whose values are secrets or may carry one. */
+const SECRET_TABLES = new Set(['http_headers', 'query_params', 'env', 'set']);
+const SECRET_NAME = /(?:token|secret|password|passphrase|api_?key|authorization|credential|private_key)$/i;
+
+/** The same settings, every secret in them unreadable; names stay. */
+export function masked(table: Table): Table {
+  return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, maskedValue(key, value)]));
+}
+
+function maskedValue(key: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => maskedValue(key, each));
+  if (isTable(value)) {
+    return SECRET_TABLES.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, MASK])) : masked(value);
+  }
+  if (typeof value !== 'string') return value;
+  return SECRET_NAME.test(key) ? MASK : withoutUserInfo(value);
+}
+
+/** An address without the name and password in it. */
+function withoutUserInfo(text: string): string {
+  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/i, `$1${MASK}@`);
+}

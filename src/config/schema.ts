@@ -1,0 +1,82 @@
+// What may be configured: names as `config/read` shows them, kinds, limits and defaults. Unknown keys are kept.
+
+import { z } from 'zod';
+import { ApprovalPolicy, ApprovalsReviewer, SandboxMode } from '../model/policy.ts';
+import { type Infer, schema } from '../model/schema.ts';
+
+/** Ten years: beyond it a time limit says nothing. */
+const MAX_SECONDS = 315_360_000;
+
+const absolutePath = () =>
+  z.string().refine((path) => /^(?:\/|[A-Za-z]:[\\/])/.test(path), { message: 'expected an absolute path' });
+const unset = <T extends z.ZodType>(inner: T) => inner.nullable().default(null);
+const texts = () => z.record(z.string(), z.string());
+const seconds = (fallback: number) => z.int().min(1).max(MAX_SECONDS).default(fallback);
+const retries = () => z.int().min(0).max(100).optional();
+
+export const ModelProviderEntry = schema(() =>
+  z.looseObject({
+    name: z.string().optional(),
+    base_url: z.url({ protocol: /^https?$/ }).optional(),
+    wire_api: z.enum(['responses', 'chat', 'anthropic']).optional(),
+    env_key: z.string().optional(),
+    http_headers: texts().optional(),
+    query_params: texts().optional(),
+    request_max_retries: retries(),
+    stream_max_retries: retries(),
+    stream_idle_timeout_ms: z.int().min(1).max(86_400_000).optional(),
+  }),
+);
+export type ModelProviderEntry = Infer<typeof ModelProviderEntry>;
+
+const SandboxWorkspaceWrite = schema(() =>
+  z.looseObject({
+    writable_roots: z.array(absolutePath()).default([]),
+    network_access: z.boolean().default(false),
+    exclude_tmpdir_env_var: z.boolean().default(false),
+    exclude_slash_tmp: z.boolean().default(false),
+  }),
+);
+
+/** The widest that a remote principal's threads may be given. */
+const RemoteCeiling = schema(() =>
+  z.looseObject({
+    roots: z.array(absolutePath()).default([]),
+    sandbox: SandboxMode().default('read-only'),
+    approvals: ApprovalPolicy().default('on-request'),
+  }),
+);
+
+export const Config = schema(() =>
+  z.looseObject({
+    backend: unset(z.enum(['mock', 'unavailable', 'runtime', 'external'])),
+    model: unset(z.string()),
+    model_provider: unset(z.string()),
+    model_providers: z.record(z.string(), ModelProviderEntry()).default({}),
+    model_context_window: unset(z.int().min(1)),
+    model_reasoning_effort: unset(z.string()),
+    model_reasoning_summary: unset(z.enum(['auto', 'concise', 'detailed', 'none'])),
+    service_tier: unset(z.string()),
+    approval_policy: unset(ApprovalPolicy()),
+    approvals_reviewer: unset(ApprovalsReviewer()),
+    sandbox_mode: unset(SandboxMode()),
+    sandbox_workspace_write: SandboxWorkspaceWrite().prefault({}),
+    /** The name of a permission profile; `sandbox_mode` goes before it. */
+    default_permissions: unset(z.string()),
+    /** Replaces the built-in instructions of the agent. */
+    instructions: unset(z.string()),
+    developer_instructions: unset(z.string()),
+    /** What `turn/start` does while a turn runs. */
+    busy_turn_start: z.enum(['reject', 'steer', 'queue']).default('reject'),
+    /** What becomes of a question when nobody is connected to answer it. */
+    unattended: z.enum(['wait', 'decline']).default('wait'),
+    approval_timeout_seconds: seconds(86_400),
+    /** How long a thread that nobody listens to stays loaded. */
+    idle_unload_seconds: seconds(1_800),
+    remote: RemoteCeiling().prefault({}),
+    projects: z
+      .record(z.string(), z.looseObject({ trust_level: z.enum(['trusted', 'untrusted']).optional() }))
+      .default({}),
+  }),
+);
+export type Config = Infer<typeof Config>;

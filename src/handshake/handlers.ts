@@ -1,0 +1,84 @@
+// Makes a session of a connection: checks who is there, and says what this server is and allows.
+
+import { AppError } from '../base/errors.ts';
+import type { ResultInput } from '../rpc/declare.ts';
+import { HIGH_WATER } from '../rpc/outbox.ts';
+import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_BYTES } from '../rpc/peer.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import type { Session, Sessions } from '../rpc/session.ts';
+import { FRAME_LIMIT, FRAME_LIMIT_BEFORE_INITIALIZE } from '../transports/connection.ts';
+import { handshakeMethods, type initialize } from './methods.ts';
+import { platformOf } from './platform.ts';
+
+/** The version of the protocol that this server speaks; clients read it from the user agent. */
+export const PROTOCOL_VERSION = '0.171.0';
+
+export interface HandshakeOptions {
+  readonly sessions: Sessions;
+  /** Our own version. */
+  readonly version: string;
+  /** Absolute. */
+  readonly dataDirectory: string;
+  /** What this server can do beyond the protocol, by name. */
+  readonly features?: readonly string[];
+  /** Runs when the answer has been handed to the connection: what is sent here comes after it. */
+  readonly onInitialized?: (session: Session) => void;
+}
+
+export function handshakeHandlers(options: HandshakeOptions): Route[] {
+  const platform = platformOf(process.platform, process.arch);
+  return implement(handshakeMethods, {
+    initialize: async ({ clientInfo, capabilities }, { session, afterReply }) => {
+      if (!session.isInitialized) checkName(clientInfo.name);
+      session.initialized({
+        name: clientInfo.name,
+        title: clientInfo.title ?? null,
+        version: clientInfo.version,
+        experimentalApi: capabilities?.experimentalApi ?? false,
+        optOut: new Set(capabilities?.optOutNotificationMethods ?? []),
+      });
+      session.peer.connection.limitFrames(FRAME_LIMIT);
+      options.sessions.add(session);
+      const { onInitialized } = options;
+      if (onInitialized) afterReply(() => onInitialized(session));
+      return {
+        userAgent: userAgent(clientInfo, `${platform.name}; ${platform.architecture}`, options.version),
+        codexHome: options.dataDirectory,
+        platformFamily: platform.family,
+        platformOs: platform.os,
+        server: serverFacts(options),
+      };
+    },
+  });
+}
+
+function serverFacts({ version, features }: HandshakeOptions): ResultInput<typeof initialize>['server'] {
+  return {
+    name: 'heddle',
+    version,
+    limits: {
+      frameBytesBeforeInitialize: FRAME_LIMIT_BEFORE_INITIALIZE,
+      frameBytes: FRAME_LIMIT,
+      requestsInFlight: MAX_IN_FLIGHT,
+      requestBytesInFlight: MAX_IN_FLIGHT_BYTES,
+      outboxBytes: HIGH_WATER,
+    },
+    features: [...(features ?? [])],
+  };
+}
+
+/** The name goes into headers of requests to model providers. */
+function checkName(name: string): void {
+  if (hasControlCharacters(name)) {
+    throw new AppError('badRequest', `Invalid clientInfo.name: '${name}'. Must be a valid HTTP header value.`);
+  }
+}
+
+function hasControlCharacters(text: string): boolean {
+  return [...text].some((character) => (character < ' ' && character !== '\t') || character === '\u007f');
+}
+
+function userAgent(client: { readonly name: string; readonly version: string }, host: string, version: string): string {
+  const clientVersion = [...client.version].map((each) => (hasControlCharacters(each) ? '_' : each)).join('');
+  return `${client.name}/${PROTOCOL_VERSION} (${host}) (${client.name}; ${clientVersion}) heddle/${version}`;
+}
