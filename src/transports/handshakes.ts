@@ -80,7 +80,7 @@ function take(
   const connection = webSocketConnection(ws, socket, options.origin, { clock, firstFrameMs });
   const stopHeartbeat = heartbeat.watch({
     bytesRead: () => request.socket.bytesRead,
-    isPaused: () => connection.isPaused,
+    isExcused: () => connection.isPaused || connection.pending > 0,
     ping: () => ws.ping(),
     dead: () => void connection.close({ kind: 'silent', text: 'no answer to pings' }),
   });

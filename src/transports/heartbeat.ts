@@ -9,8 +9,8 @@ export const DEAD_MS = 45_000;
 export interface Pulse {
   /** Bytes that have arrived so far: any of them is a sign of life. */
   bytesRead(): number;
-  /** True while we ourselves do not read, so that silence proves nothing. */
-  isPaused(): boolean;
+  /** True while we do not read, or pings wait behind data that is not taken: silence proves nothing then. */
+  isExcused(): boolean;
   ping(): void;
   /** Nothing has arrived for `DEAD_MS`. */
   dead(): void;
@@ -56,7 +56,7 @@ export class Heartbeat {
   #look(patient: Patient): void {
     const now = this.#clock.elapsed();
     const bytesRead = patient.pulse.bytesRead();
-    if (bytesRead !== patient.bytesRead || patient.pulse.isPaused()) {
+    if (bytesRead !== patient.bytesRead || patient.pulse.isExcused()) {
       patient.bytesRead = bytesRead;
       patient.heardAt = now;
     }

@@ -1,6 +1,7 @@
 // The file of a Unix socket: a safe folder, no live server on it, a stale one out of the way.
 
 import { randomBytes } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { link, lstat, mkdir, rename, stat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
@@ -24,15 +25,26 @@ export async function freeSocketPath(path: string): Promise<void> {
       `the socket path ${path} has ${bytes} bytes; a Unix socket path may have ${MAX_SOCKET_PATH_BYTES}: choose a shorter one`,
     );
   await safeFolder(dirname(path));
-  const found = await lstat(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const found = await identity(path);
   if (!found) return;
   if (!found.isSocket())
     throw new AppError('unavailable', `${path} exists and is not a socket; it is left as it is: choose another path`);
   if (await isLive(path)) throw inUse(path);
-  await removeStale(path, found.ino);
+  await removeStale(path, found);
+}
+
+async function identity(path: string): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(path, { bigint: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Inode numbers are used again at once, so the time counts too. */
+function isSame(one: BigIntStats, other: BigIntStats | undefined): boolean {
+  return other !== undefined && one.ino === other.ino && one.mtimeNs === other.mtimeNs;
 }
 
 export function inUse(path: string): AppError {
@@ -67,20 +79,18 @@ function isLive(path: string): Promise<boolean> {
   });
 }
 
-/** Moved aside first, then looked at: if another server has bound the path meanwhile, its socket is put back. */
-async function removeStale(path: string, ino: number): Promise<void> {
+/** Moved aside before it goes: if another server has bound the path meanwhile, its socket is put back. */
+async function removeStale(path: string, stale: BigIntStats): Promise<void> {
+  if (!isSame(stale, await identity(path))) throw inUse(path);
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await rename(path, aside);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
+    if (codeOf(error) === 'ENOENT') throw inUse(path);
     throw error;
   }
-  if ((await lstat(aside)).ino === ino) {
-    await unlink(aside);
-    return;
-  }
-  await link(aside, path);
+  const isStale = isSame(stale, await identity(aside));
+  if (!isStale) await link(aside, path);
   await unlink(aside);
-  throw inUse(path);
+  if (!isStale) throw inUse(path);
 }
