@@ -9,7 +9,7 @@ import { interfaceSession } from './clients/interface.mjs';
 import { openScene } from './clients/scene.mjs';
 import { hasTmux, Terminal } from './clients/screen.mjs';
 import { Steps } from './clients/steps.mjs';
-import { targetNames } from './kit/target.mjs';
+import { missingEntry, target, targetNames } from './kit/target.mjs';
 import { loadSchemas } from './kit/validate.mjs';
 import { referenceExecutable, writeSchema } from './reference.mjs';
 
@@ -54,6 +54,11 @@ async function main() {
   const codex = referenceExecutable();
   if (!codex || !fs.existsSync(codex)) {
     console.error('the codex client is not installed: run `npm ci` in conformance/, or set REFERENCE_EXE');
+    return 2;
+  }
+  const absent = missingEntry(target(chosen.target, { exe: chosen.exe }));
+  if (absent) {
+    console.error(`${absent} does not exist: run \`npm run build\` first`);
     return 2;
   }
   if (!hasTmux()) {

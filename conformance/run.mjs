@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compareFolders, report } from './kit/compare.mjs';
 import { AREAS, choose, loadCases, recordAll } from './kit/run.mjs';
-import { target } from './kit/target.mjs';
+import { missingEntry, target } from './kit/target.mjs';
 import { loadSchemas } from './kit/validate.mjs';
 import { referenceExecutable, writeSchema } from './reference.mjs';
 
@@ -94,6 +94,11 @@ async function main() {
   const executable = referenceExecutable();
   if (!executable || !fs.existsSync(executable)) {
     console.error('the reference is not installed: run `npm ci` in conformance/, or set REFERENCE_EXE');
+    return 2;
+  }
+  const absent = missingEntry(target('heddle'));
+  if (absent) {
+    console.error(`${absent} does not exist: run \`npm run build\` first`);
     return 2;
   }
   const cases = choose(await loadCases(), chosen.only, chosen.slow).filter((each) => chosen.areas.includes(each.area));

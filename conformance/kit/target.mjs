@@ -79,6 +79,13 @@ export function target(name, { exe } = {}) {
   return { name, ...found, command: (args) => found.command(args, exe) };
 }
 
+/** The program or script that a target runs, when it is not there; undefined when it is, or is looked up on the PATH. */
+export function missingEntry(aim) {
+  const { file, args } = aim.command([]);
+  const entry = file === process.execPath ? args[0] : file;
+  return !path.isAbsolute(entry) || fs.existsSync(entry) ? undefined : entry;
+}
+
 /** The folders of one case, and the environment of the processes in it. */
 export class Place {
   constructor(base, aim, modelOrigin, settings) {
