@@ -22,9 +22,16 @@ export interface Blobs {
   drop(hash: string, isUsed: () => boolean): void;
 }
 
+const pathIn = (directory: string, hash: string): string => join(directory, hash.slice(0, 2), hash);
+
+/** The stored content; undefined: missing or damaged. */
+export async function readBlob(directory: string, hash: string): Promise<string | undefined> {
+  return checked(hash, await readFile(pathIn(directory, hash), 'utf8').catch(() => undefined));
+}
+
 /** Blobs in a directory of their own, which is made; leftovers of writes that were cut off are removed. */
 export function openBlobs(directory: string): Blobs {
-  const pathOf = (hash: string) => join(directory, hash.slice(0, 2), hash);
+  const pathOf = (hash: string) => pathIn(directory, hash);
   const unfinished = join(directory, 'unfinished');
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
@@ -53,12 +60,8 @@ export function openBlobs(directory: string): Blobs {
       }
     },
     settle,
-    async read(hash) {
-      return checked(hash, await readFile(pathOf(hash), 'utf8').catch(() => undefined));
-    },
-    readSync(hash) {
-      return checked(hash, readTextSync(pathOf(hash)));
-    },
+    read: (hash) => readBlob(directory, hash),
+    readSync: (hash) => checked(hash, readTextSync(pathOf(hash))),
     drop(hash, isUsed) {
       if (wanted.has(hash) || isUsed()) return;
       try {

@@ -21,7 +21,7 @@ export const formatKey: Key = [0, 'format'];
 export const ENDLESS = Number.MAX_SAFE_INTEGER;
 
 /** Above every string that `named` gives, and so above every element of a key. */
-const HIGHEST = '\uffff';
+export const HIGHEST = '\uffff';
 
 /** Everything that continues this key, and the key itself. */
 export const below = (prefix: Key): KeyRange => ({ from: prefix, to: [...prefix, HIGHEST] });
@@ -33,7 +33,7 @@ export const removalKey = (tenant: string, id: ThreadId): Key => [0, 'removal', 
 const PLAIN = /^[\x20-\x7e]{1,128}$/;
 
 /** A name as an element of a key: as it is when it is short and printable, else by its digest. */
-const named = (name: string): string => (PLAIN.test(name) ? name : `#${sha256(name)}`);
+export const named = (name: string): string => (PLAIN.test(name) ? name : `#${sha256(name)}`);
 
 const SORT_LETTER: Record<ThreadSortKey, string> = { createdAt: 'c', updatedAt: 'u', recencyAt: 'r' };
 export const SORT_KEYS: readonly ThreadSortKey[] = ['createdAt', 'updatedAt', 'recencyAt'];

@@ -1,0 +1,180 @@
+// Who runs on a data directory: a kernel lock, and a file that says how to reach its holder.
+
+import { type FileHandle, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryLock } from 'fs-native-extensions';
+import { type Clock, sleep, systemClock } from '../base/clock.ts';
+import { type Closable, closeOnce } from '../base/close.ts';
+import { AppError, codeOf, messageOf } from '../base/errors.ts';
+
+export interface OwnerInfo {
+  readonly pid: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly version: string;
+  /** Addresses as a client would type them; empty until the server listens. */
+  readonly endpoints: readonly string[];
+  /** The file with the capability token of the WebSocket endpoint. */
+  readonly tokenFile?: string;
+}
+
+/** The directory is ours alone until `close`, or until this process ends in whatever way. */
+export interface Ownership extends Closable {
+  /** Real path of the data directory. */
+  readonly directory: string;
+  /** Tells others how to reach this server; on disk when it resolves. */
+  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile'>): Promise<void>;
+}
+
+const LOCK_FILE = 'owner.lock';
+const INFO_FILE = 'owner.json';
+
+/** The owner holds both bytes of the lock file. Only owners touch the first; who just looks tries the second. */
+const OWNERSHIP = 0;
+const PRESENCE = 1;
+
+/** How long a refused process waits for the owner to say who it is. */
+const INTRODUCTION_MS = 600;
+/** How long an owner waits for those who look at the presence byte. */
+const LOOK_MS = 500;
+const POLL_MS = 10;
+
+/**
+ * Takes the data directory, and makes it (0700) where there is none. Rejects as *unavailable* within a second when another
+ * process has it, under whatever path, with its `pid`, `startedAt` and `endpoints` in the message and the data.
+ */
+export async function takeOwnership(options: {
+  readonly directory: string;
+  readonly version: string;
+  readonly clock?: Clock;
+}): Promise<Ownership> {
+  const { version, clock = systemClock } = options;
+  const directory = await openDirectory(options.directory);
+  const lock = await open(join(directory, LOCK_FILE), 'a+', 0o600);
+  let info: OwnerInfo = {
+    pid: process.pid,
+    startedAt: new Date(clock.now()).toISOString(),
+    version,
+    endpoints: [],
+  };
+  try {
+    if (!tryLock(lock.fd, OWNERSHIP, 1)) throw await occupied(directory, clock);
+    await showPresence(lock, clock);
+    await writeInfo(directory, info);
+  } catch (error) {
+    await lock.close();
+    throw error;
+  }
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    directory,
+    announce(reach) {
+      info = { ...info, ...reach };
+      const content = info;
+      const written = writing.then(() => writeInfo(directory, content));
+      writing = written.catch(() => {});
+      return written;
+    },
+    close: closeOnce(async () => {
+      await writing;
+      // Before the lock goes: afterwards the file may be another owner's.
+      await rm(join(directory, INFO_FILE), { force: true });
+      await lock.close();
+    }),
+  };
+}
+
+async function openDirectory(path: string): Promise<string> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    return await realpath(path);
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      `the data directory ${path} cannot be used (${messageOf(error)}): name another one or correct its permissions`,
+      { directory: path },
+      { cause: error },
+    );
+  }
+}
+
+async function showPresence(lock: FileHandle, clock: Clock): Promise<void> {
+  const deadline = clock.elapsed() + LOOK_MS;
+  while (!tryLock(lock.fd, PRESENCE, 1)) {
+    if (clock.elapsed() > deadline)
+      throw new AppError('unavailable', 'another process keeps looking at the lock of the data directory: try again');
+    await sleep(clock, POLL_MS);
+  }
+}
+
+async function occupied(directory: string, clock: Clock): Promise<AppError> {
+  const owner = await introduced(directory, clock);
+  const who = owner
+    ? `pid ${owner.pid}, started ${owner.startedAt}, reachable at ${owner.endpoints.join(', ') || 'no address yet'}`
+    : 'it has not said who it is';
+  return new AppError(
+    'unavailable',
+    `another server uses the data directory ${directory} (${who}): connect to it, stop it, or name another directory`,
+    { kind: 'owned', directory, ...owner },
+  );
+}
+
+/** What the running owner says of itself; a file that was left behind is waited out. */
+async function introduced(directory: string, clock: Clock): Promise<OwnerInfo | undefined> {
+  const deadline = clock.elapsed() + INTRODUCTION_MS;
+  for (;;) {
+    const found = await readOwner(directory);
+    const owner = found && isAlive(found.pid) ? found : undefined;
+    if ((owner && owner.endpoints.length > 0) || clock.elapsed() > deadline) return owner;
+    await sleep(clock, POLL_MS);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+async function writeInfo(directory: string, info: OwnerInfo): Promise<void> {
+  const path = join(directory, INFO_FILE);
+  const file = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(info, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}
+
+/** What the last owner said of itself; no proof that it runs: see `isOwned`. Undefined: nobody, or not readable. */
+export async function readOwner(directory: string): Promise<OwnerInfo | undefined> {
+  try {
+    const found = JSON.parse(await readFile(join(directory, INFO_FILE), 'utf8')) as Partial<OwnerInfo>;
+    const isWhole =
+      typeof found.pid === 'number' && typeof found.startedAt === 'string' && Array.isArray(found.endpoints);
+    return isWhole ? (found as OwnerInfo) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a process has the directory right now. Changes nothing, and gets in nobody's way. */
+export async function isOwned(directory: string): Promise<boolean> {
+  let lock: FileHandle;
+  try {
+    lock = await open(join(directory, LOCK_FILE), 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    return !tryLock(lock.fd, PRESENCE, 1, { shared: true });
+  } finally {
+    await lock.close();
+  }
+}

@@ -1,0 +1,149 @@
+// Proving a history: every chain is walked, every long value compared with its digest.
+
+import { existsSync } from 'node:fs';
+import { AppError, messageOf } from '../base/errors.ts';
+import type { StoredEvent } from '../model/event.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
+import { readBlob } from './blobs.ts';
+import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
+import { checkFormat, formatKey, HIGHEST, type Key, keysOf, named } from './keys.ts';
+import { blobsDirectory, recordsDirectory } from './lmdb.ts';
+import { openLmdbRows } from './lmdb-rows.ts';
+import { decode } from './records.ts';
+import { breathe, type Rows } from './rows.ts';
+
+export interface Damage {
+  readonly tenant: string;
+  readonly threadId: ThreadId;
+  /** The first record of the thread that is not as it was written. */
+  readonly seq: Seq;
+  readonly problem: string;
+}
+
+export interface Verification {
+  readonly threads: number;
+  /** Kept records that were read; deltas of open turns are outside the chain. */
+  readonly records: number;
+  /** At most one of each thread; empty: everything is as it was written. */
+  readonly damages: readonly Damage[];
+}
+
+/** Records read before other work gets its turn. */
+const STEP = 500;
+const STEP_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Walks the history in a data directory, or one thread of it, without changing anything; a server may be running on it.
+ * Rejects as *notFound* when there is no history or no such thread, as *unavailable* when a newer program wrote it.
+ */
+export async function verifyHistory(
+  directory: string,
+  options: { readonly threadId?: ThreadId; readonly signal?: AbortSignal } = {},
+): Promise<Verification> {
+  if (!existsSync(recordsDirectory(directory))) throw new AppError('notFound', `there is no history in ${directory}`);
+  const rows = openLmdbRows(recordsDirectory(directory), { readOnly: true });
+  try {
+    checkFormat(rows.get(formatKey) ?? 'none', directory);
+    const read: ReadBlob = (hash) => readBlob(blobsDirectory(directory), hash);
+    const result = { threads: 0, records: 0, damages: [] as Damage[] };
+    for (const { tenant, name } of threadsIn(rows, options.threadId)) {
+      options.signal?.throwIfAborted();
+      const walk = await walkThread({ rows, read, tenant, name });
+      if (walk === undefined) continue;
+      result.threads += 1;
+      result.records += walk.records;
+      if (walk.damage) result.damages.push(walk.damage);
+    }
+    if (options.threadId !== undefined && result.threads === 0)
+      throw new AppError('notFound', `thread not found: ${options.threadId}`, { threadId: options.threadId });
+    return result;
+  } finally {
+    await rows.close();
+  }
+}
+
+type ReadBlob = (hash: string) => Promise<string | undefined>;
+
+interface Walk {
+  readonly rows: Rows;
+  readonly read: ReadBlob;
+  readonly tenant: string;
+  /** The thread's id as it stands in keys. */
+  readonly name: string;
+}
+
+/** Steps from thread to thread, and from tenant to tenant, without reading what lies between. */
+function* threadsIn(rows: Rows, only?: ThreadId): Generator<{ readonly tenant: string; readonly name: string }> {
+  const first = (from: Key, to: Key): Key | undefined => rows.scan({ from, to, limit: 1 })[0]?.key;
+  let place: Key | undefined = first([''], [HIGHEST]);
+  while (place !== undefined) {
+    const tenant = place[0] as string;
+    if (only !== undefined) yield { tenant, name: named(only) };
+    let thread = only === undefined ? first([tenant, 't'], [tenant, 't', HIGHEST]) : undefined;
+    while (thread !== undefined) {
+      const name = thread[2] as string;
+      yield { tenant, name };
+      thread = first([tenant, 't', name, HIGHEST], [tenant, 't', HIGHEST]);
+    }
+    place = first([tenant, HIGHEST], [HIGHEST]);
+  }
+}
+
+/** Undefined: the thread has gone, or is just being removed. */
+async function walkThread(
+  walk: Walk,
+): Promise<{ readonly records: number; readonly damage: Damage | undefined } | undefined> {
+  const { rows, tenant, name } = walk;
+  const keys = keysOf(tenant);
+  const headText = rows.get(keys.head(name));
+  if (headText === undefined) return undefined;
+  const head = JSON.parse(headText) as Head;
+  let last = { seq: 0, link: '', threadId: name };
+  let records = 0;
+  const damaged = (seq: Seq, problem: string) =>
+    rows.get(keys.head(name)) === undefined
+      ? undefined
+      : { records, damage: { tenant, threadId: last.threadId, seq, problem } };
+  for (;;) {
+    const range = { from: keys.log(name, last.seq + 1), to: keys.log(name, head.seq + 1) };
+    const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
+    if (step.length === 0) break;
+    for (const { key, text } of step) {
+      const seq = key[4] as Seq;
+      const checked = await checkRecord(walk, last, seq, text);
+      if (typeof checked === 'string') return damaged(seq, checked);
+      last = checked;
+      records += 1;
+    }
+    await breathe();
+  }
+  if (last.link !== head.link) return damaged(last.seq + 1, 'the log ends before its head');
+  return { records, damage: undefined };
+}
+
+interface Place {
+  readonly seq: Seq;
+  readonly link: string;
+  readonly threadId: ThreadId;
+}
+
+/** The place after the record, or what is wrong with it. */
+async function checkRecord({ read, name }: Walk, last: Place, seq: Seq, record: string): Promise<Place | string> {
+  const text = textOf(record);
+  let stored: StoredEvent;
+  let refs: ReturnType<typeof decode>['refs'];
+  try {
+    ({ value: stored, refs } = decode<StoredEvent>(text));
+  } catch (error) {
+    return `it cannot be read: ${messageOf(error)}`;
+  }
+  if (last.seq === 0 && stored.event.type !== 'threadCreated') return 'the beginning of the log is missing';
+  const threadId = stored.event.type === 'threadCreated' ? stored.event.meta.id : last.threadId;
+  const previous = last.seq === 0 ? firstLink(threadId) : last.link;
+  const link = linkOf(record);
+  if (nextLink(previous, text) !== link || stored.seq !== seq || named(threadId) !== name)
+    return 'it is not what was written here';
+  for (const { hash, bytes } of refs)
+    if ((await read(hash)) === undefined) return `its long value ${hash} (${bytes} bytes) is missing or damaged`;
+  return { seq, link, threadId };
+}
