@@ -1,0 +1,86 @@
+// The language of the mock model: a script in the user's words, one step a line.
+//
+//   say Good morning                 says these words, one delta a word
+//   say 200 words at 50 a second     says so many words; without a pace all at once
+//   think About the weather          reasons, with the words as its summary
+//   think 30 words at 10 a second
+//   run echo hello                   runs a shell line with the command tool
+//   run! rm -rf build                the same, and asks to leave the sandbox
+//   fail                             fails the turn
+//   fail overloaded                  fails it as an overloaded model does
+//   fail cut                         breaks the stream off, each time it is tried again
+//   hang                             says nothing more until it is stopped
+//
+// `run` lines that follow each other are called side by side; an empty line between them makes the next one wait. A script
+// that ends with a command is closed with a short message. Upper and lower case of the first word do not matter.
+
+export type Step =
+  | { readonly type: 'say' | 'think'; readonly words: readonly string[]; readonly perSecond: number | null }
+  | { readonly type: 'run'; readonly line: string; readonly escalate: boolean; readonly followsRun: boolean }
+  | { readonly type: 'fail'; readonly how: 'plain' | 'overloaded' | 'cut' }
+  | { readonly type: 'hang' };
+
+export const EXPLANATION =
+  'This is the mock model: it thinks nothing of its own and follows a script. Write one step a line, for example: ' +
+  '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), ' +
+  '"fail", "fail overloaded", "hang".';
+
+const MAX_WORDS = 1_000_000;
+const COUNTED = /^(\d{1,7}) words?(?: at (\d+(?:\.\d+)?) (?:a|per) second)?$/i;
+const STEP = /^(say|think|run!?|fail|hang)(?:\s+(\S.*))?$/is;
+
+/** The steps of a text. One that is no script gives a single step that explains how to write one. */
+export function readScript(text: string): readonly Step[] {
+  const steps: Step[] = [];
+  let followsRun = false;
+  for (const line of text.split(/\r?\n/).map((each) => each.trim())) {
+    if (line === '') {
+      followsRun = false;
+      continue;
+    }
+    const step = readStep(line, followsRun);
+    if (step === undefined) return [explanation(steps.length > 0 ? line : undefined)];
+    steps.push(step);
+    followsRun = step.type === 'run';
+  }
+  return steps.length > 0 ? steps : [explanation(undefined)];
+}
+
+function explanation(misread: string | undefined): Step {
+  const text = misread === undefined ? EXPLANATION : `I do not understand the step "${misread}". ${EXPLANATION}`;
+  return { type: 'say', words: wordsOf(text), perSecond: 100 };
+}
+
+function readStep(line: string, followsRun: boolean): Step | undefined {
+  const match = STEP.exec(line);
+  const verb = match?.[1]?.toLowerCase();
+  const rest = match?.[2] ?? '';
+  switch (verb) {
+    case 'say':
+    case 'think':
+      return readWords(verb, rest);
+    case 'run':
+    case 'run!':
+      return rest === '' ? undefined : { type: 'run', line: rest, escalate: verb === 'run!', followsRun };
+    case 'fail':
+      if (rest === '') return { type: 'fail', how: 'plain' };
+      return rest === 'overloaded' || rest === 'cut' ? { type: 'fail', how: rest } : undefined;
+    case 'hang':
+      return rest === '' ? { type: 'hang' } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readWords(type: 'say' | 'think', rest: string): Step | undefined {
+  if (rest === '') return undefined;
+  const counted = COUNTED.exec(rest);
+  if (!counted) return { type, words: wordsOf(rest), perSecond: null };
+  const count = Number(counted[1]);
+  const perSecond = counted[2] === undefined ? null : Number(counted[2]);
+  if (count < 1 || count > MAX_WORDS || perSecond === 0) return undefined;
+  return { type, words: Array.from({ length: count }, (_, at) => `word${at + 1} `), perSecond };
+}
+
+/** Words with the blanks behind them, so that joined they are the text. */
+const wordsOf = (text: string): readonly string[] => text.match(/\S+\s*/g) ?? [];
