@@ -47,7 +47,7 @@ function isName(operand: string): boolean {
 function isReadOnlyGit([verb, ...operands]: readonly string[]): boolean {
   if (verb === 'rev-parse')
     return operands.every((each) => /^(--show-toplevel|--abbrev-ref|--short|[A-Za-z0-9_/.-]+)$/.test(each));
-  return verb === 'branch' && operands.every((each) => /^(--show-current|--list|-a|-r|-v|-vv)$/.test(each));
+  return verb === 'branch' && operands.length === 1 && operands[0] === '--show-current';
 }
 
 /** True when this program with these operands can only read. */

@@ -33,6 +33,7 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** To be closed after its exit as well: what it left behind is looked for and ended only then. */
 export interface Child extends Closable {
   readonly pid: number;
   readonly mark: string;

@@ -6,11 +6,25 @@ export const OUTPUT_CAP = 1024 * 1024;
 /** Room for the marker between head and tail. */
 const MARKER_ROOM = 64;
 
+/** Text of bytes that come in pieces. */
+export class TextDeltas {
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+  /** The text that these bytes complete; the beginning of a character waits for its end. */
+  push(chunk: Uint8Array): string {
+    return this.#decoder.decode(chunk, { stream: true });
+  }
+
+  /** Nothing more comes: one U+FFFD for a character that was never finished, else the empty text. */
+  end(): string {
+    return this.#decoder.decode();
+  }
+}
+
 export class OutputCollector {
   readonly #headCap: number;
   readonly #tailCap: number;
   readonly #head: Buffer[] = [];
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #headBytes = 0;
   /** A ring: the newest bytes behind the head; made when the head is full. */
   #tail: Buffer | undefined;
@@ -23,20 +37,13 @@ export class OutputCollector {
     this.#tailCap = room - this.#headCap;
   }
 
-  /** Takes the next bytes and gives the text they complete; the beginning of a character waits for its end. */
-  push(chunk: Buffer): string {
+  push(chunk: Buffer): void {
     const fits = Math.min(chunk.length, this.#headCap - this.#headBytes);
     if (fits > 0) {
       this.#head.push(chunk.subarray(0, fits));
       this.#headBytes += fits;
     }
     if (fits < chunk.length) this.#keepTail(chunk.subarray(fits));
-    return this.#decoder.decode(chunk, { stream: true });
-  }
-
-  /** Nothing more comes: the text of a character that was never finished, which is one U+FFFD, or the empty text. */
-  end(): string {
-    return this.#decoder.decode();
   }
 
   /** All bytes that came. */

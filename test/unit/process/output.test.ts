@@ -2,14 +2,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OutputCollector } from '../../../src/process/output.ts';
+import { OutputCollector, TextDeltas } from '../../../src/process/output.ts';
 
 function collect(
   chunks: readonly Buffer[],
   cap?: number,
 ): { readonly collector: OutputCollector; readonly deltas: string } {
   const collector = new OutputCollector(cap);
-  const deltas = chunks.map((chunk) => collector.push(chunk)).join('') + collector.end();
+  const text = new TextDeltas();
+  for (const chunk of chunks) collector.push(chunk);
+  const deltas = chunks.map((chunk) => text.push(chunk)).join('') + text.end();
   return { collector, deltas };
 }
 
@@ -17,9 +19,9 @@ const hex = (text: string) => Buffer.from(text, 'hex');
 
 describe('text of output that comes in pieces', () => {
   it('holds a character that was cut until its rest is there', () => {
-    const collector = new OutputCollector();
-    expect([collector.push(hex('61e7')), collector.push(hex('8cab62')), collector.end()]).toEqual(['a', '\u732bb', '']);
-    expect(collector.text()).toBe('a\u732bb');
+    const text = new TextDeltas();
+    expect([text.push(hex('61e7')), text.push(hex('8cab62')), text.end()]).toEqual(['a', '\u732bb', '']);
+    expect(collect([hex('61e7'), hex('8cab62')]).collector.text()).toBe('a\u732bb');
   });
 
   it.each([

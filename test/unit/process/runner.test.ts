@@ -7,8 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deferred } from '../../../src/base/signals.ts';
 import { type Children, createChildren } from '../../../src/children/spawn.ts';
-import { OutputCollector } from '../../../src/process/output.ts';
-import { type RunRequest, type RunResult, runCommand } from '../../../src/process/runner.ts';
+import { TextDeltas } from '../../../src/process/output.ts';
+import type { RunRequest, RunResult } from '../../../src/process/run.ts';
+import { runCommand } from '../../../src/process/runner.ts';
 import type { SandboxMode, SandboxPolicy } from '../../../src/sandbox/policy.ts';
 import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
 import { eventually, isRunning, pidsIn, stateOf } from '../children/waiting.ts';
@@ -85,15 +86,15 @@ describe.each(modes)('a command under %s', (mode) => {
     ['character that never ends', "printf '\\xf0\\x9f'", 'f09f', '\ufffd'],
   ])('has exact bytes and right text for a %s', async (_what, script, bytes, text) => {
     const chunks: Buffer[] = [];
-    const collector = new OutputCollector();
+    const decoder = new TextDeltas();
     let deltas = '';
     const onOutput = (chunk: Buffer) => {
       chunks.push(chunk);
-      deltas += collector.push(chunk);
+      deltas += decoder.push(chunk);
     };
     const result = await run(script, { onOutput }, mode);
     expect(Buffer.concat(chunks).toString('hex')).toBe(bytes);
-    expect([deltas + collector.end(), result.output]).toEqual([text, text]);
+    expect([deltas + decoder.end(), result.output]).toEqual([text, text]);
   });
 
   it('is ended as a whole tree by an abort, also when it does not listen', async () => {
