@@ -1,0 +1,108 @@
+// Keys of model providers: from the environment, else kept in a file that only its owner reads.
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { AppError, codeOf } from '../base/errors.ts';
+import { Mailbox } from '../base/mailbox.ts';
+import { schema } from '../model/schema.ts';
+
+/** The file holds `{"version": 1, "keys": {<provider id>: <key>}}`. */
+const KeyFile = schema(() => z.looseObject({ version: z.literal(1), keys: z.record(z.string(), z.string()) }));
+
+export interface KeyStore {
+  /** The stored key of a provider. Rejects as *unavailable* when there is a file that cannot be read. */
+  stored(providerId: string): Promise<string | undefined>;
+  /** On disk, with mode 0600, when it resolves. */
+  store(providerId: string, key: string): Promise<void>;
+  /** Forgets one key, or all of them. */
+  forget(providerId?: string): Promise<void>;
+}
+
+/** Changes are made one after another and appear whole or not at all. */
+export function createKeyStore(dataDirectory: string): KeyStore {
+  const file = join(dataDirectory, 'auth.json');
+  const changes = new Mailbox();
+  const change = (edit: (keys: Map<string, string>) => void) =>
+    changes.run(async () => {
+      const keys = new Map(Object.entries(await readKeys(file)));
+      edit(keys);
+      if (keys.size === 0) await rm(file, { force: true });
+      else await writeKeys(file, Object.fromEntries(keys));
+    });
+  return {
+    stored: async (providerId) => {
+      const keys = await readKeys(file);
+      return Object.hasOwn(keys, providerId) ? keys[providerId] : undefined;
+    },
+    store: (providerId, key) => change((keys) => keys.set(providerId, key)),
+    forget: (providerId) => change((keys) => (providerId === undefined ? keys.clear() : keys.delete(providerId))),
+  };
+}
+
+async function readKeys(file: string): Promise<Readonly<Record<string, string>>> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return {};
+    throw new AppError('unavailable', `cannot read ${file}: ${codeOf(error) ?? 'unknown reason'}`);
+  }
+  // What stands in the file must not get into an error text.
+  try {
+    return KeyFile().parse(JSON.parse(text)).keys;
+  } catch {
+    throw new AppError(
+      'unavailable',
+      `${file} is not a file of keys written by this program; move it away or remove it`,
+    );
+  }
+}
+
+async function writeKeys(file: string, keys: Readonly<Record<string, string>>): Promise<void> {
+  const folder = dirname(file);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const draft = join(folder, `.auth-${randomBytes(6).toString('hex')}`);
+  try {
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(`${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+    await syncFolder(folder);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Makes a rename outlast a loss of power; not every platform lets a folder be opened. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What the lookup of a key needs to know of a provider. */
+export interface KeyOwner {
+  readonly id: string;
+  readonly envKey: string | undefined;
+}
+
+/** The key to reach a provider with: its environment variable, else what is stored; undefined where neither is. */
+export async function apiKeyOf(
+  provider: KeyOwner,
+  environment: Readonly<Record<string, string | undefined>>,
+  keys: KeyStore,
+): Promise<string | undefined> {
+  const fromEnvironment = provider.envKey === undefined ? undefined : environment[provider.envKey];
+  return fromEnvironment?.trim() || keys.stored(provider.id);
+}

@@ -1,0 +1,50 @@
+// The models that turns can run on.
+
+import { z } from 'zod';
+import { request, unqueued } from '../rpc/declare.ts';
+
+export const modelList = request('model/list', {
+  params: () =>
+    z.object({
+      modelProvider: z.string().nullish(),
+      cursor: z.string().nullish(),
+      limit: z.int().min(0).nullish(),
+      includeHidden: z.boolean().nullish(),
+    }),
+  result: () =>
+    z.object({
+      data: z.array(
+        z.object({
+          id: z.string(),
+          model: z.string(),
+          upgrade: z.null(),
+          upgradeInfo: z.null(),
+          availabilityNux: z.null(),
+          displayName: z.string(),
+          description: z.string(),
+          modelSpecialty: z.null(),
+          hidden: z.boolean(),
+          supportedReasoningEfforts: z.array(z.object({ reasoningEffort: z.string(), description: z.string() })),
+          defaultReasoningEffort: z.string(),
+          inputModalities: z.array(z.enum(['text', 'image', 'audio'])),
+          supportsPersonality: z.literal(false),
+          multiAgentVersion: z.null(),
+          additionalSpeedTiers: z.array(z.string()),
+          serviceTiers: z.array(z.never()),
+          defaultServiceTier: z.null(),
+          availableAccessPrograms: z.null(),
+          isDefault: z.boolean(),
+          /** Ours: whose model it is. */
+          modelProvider: z.string(),
+          /** Ours: in tokens, where it is known. */
+          contextWindow: z.number().nullable(),
+        }),
+      ),
+      nextCursor: z.string().nullable(),
+    }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+});
+
+export const modelMethods = { modelList };
