@@ -87,7 +87,7 @@ function lineWriter(writable: Writable): WriteBatch {
     const writeFrom = (from: number): void => {
       const next = from + BATCH_BYTES;
       writable.write(data.subarray(from, next), (error) => {
-        if (error || next >= data.length) {
+        if (error || next >= data.length || writable.writableEnded) {
           taken();
           return;
         }

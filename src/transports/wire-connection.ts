@@ -57,7 +57,7 @@ export class WireConnection implements Connection {
     const { firstFrameMs } = options;
     if (firstFrameMs !== undefined)
       this.#stopWaiting = this.#clock.timer(firstFrameMs, () => {
-        void this.close({ kind: 'silent', text: `no message came within ${firstFrameMs / 1000} s` });
+        void this.close({ kind: 'silent', text: 'no message came in time' });
       });
   }
 

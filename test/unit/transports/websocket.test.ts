@@ -260,6 +260,19 @@ describe('frames', () => {
     expect(await firstFrame(otherConnection)).toBe('"fine"');
   });
 
+  it('that are cut off by the end of the wire are an error, after those that were whole', async () => {
+    const { port, next } = await serve();
+    const { ws } = await dial(port);
+    const { connection } = await next();
+    ws.send('"whole"', () => ws.terminate());
+    expect((await connection.closed).kind).toBe('broken');
+    const frames = connection.frames[Symbol.asyncIterator]();
+    expect((await frames.next()).value).toBe('"whole"');
+    await expect(frames.next()).rejects.toMatchObject({ kind: 'unavailable' });
+    expect((await frames.next()).done).toBe(true);
+    await connection.close();
+  });
+
   it('that are not UTF-8 end the connection as the protocol demands', async () => {
     const { port, next } = await serve();
     const { ws, closed } = await dial(port);
