@@ -2,8 +2,9 @@
 
 import { type FileHandle, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+// Timers that keep the process alive: nothing else does while it waits here.
+import { setTimeout as wait } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
-import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 
@@ -46,20 +47,18 @@ const POLL_MS = 10;
 export async function takeOwnership(options: {
   readonly directory: string;
   readonly version: string;
-  readonly clock?: Clock;
 }): Promise<Ownership> {
-  const { version, clock = systemClock } = options;
   const directory = await openDirectory(options.directory);
   const lock = await open(join(directory, LOCK_FILE), 'a+', 0o600);
   let info: OwnerInfo = {
     pid: process.pid,
-    startedAt: new Date(clock.now()).toISOString(),
-    version,
+    startedAt: new Date().toISOString(),
+    version: options.version,
     endpoints: [],
   };
   try {
-    if (!tryLock(lock.fd, OWNERSHIP, 1)) throw await occupied(directory, clock);
-    await showPresence(lock, clock);
+    if (!tryLock(lock.fd, OWNERSHIP, 1)) throw await occupied(directory);
+    await showPresence(lock);
     await writeInfo(directory, info);
   } catch (error) {
     await lock.close();
@@ -98,17 +97,17 @@ async function openDirectory(path: string): Promise<string> {
   }
 }
 
-async function showPresence(lock: FileHandle, clock: Clock): Promise<void> {
-  const deadline = clock.elapsed() + LOOK_MS;
+async function showPresence(lock: FileHandle): Promise<void> {
+  const deadline = performance.now() + LOOK_MS;
   while (!tryLock(lock.fd, PRESENCE, 1)) {
-    if (clock.elapsed() > deadline)
+    if (performance.now() > deadline)
       throw new AppError('unavailable', 'another process keeps looking at the lock of the data directory: try again');
-    await sleep(clock, POLL_MS);
+    await wait(POLL_MS);
   }
 }
 
-async function occupied(directory: string, clock: Clock): Promise<AppError> {
-  const owner = await introduced(directory, clock);
+async function occupied(directory: string): Promise<AppError> {
+  const owner = await introduced(directory);
   const who = owner
     ? `pid ${owner.pid}, started ${owner.startedAt}, reachable at ${owner.endpoints.join(', ') || 'no address yet'}`
     : 'it has not said who it is';
@@ -120,13 +119,13 @@ async function occupied(directory: string, clock: Clock): Promise<AppError> {
 }
 
 /** What the running owner says of itself; a file that was left behind is waited out. */
-async function introduced(directory: string, clock: Clock): Promise<OwnerInfo | undefined> {
-  const deadline = clock.elapsed() + INTRODUCTION_MS;
+async function introduced(directory: string): Promise<OwnerInfo | undefined> {
+  const deadline = performance.now() + INTRODUCTION_MS;
   for (;;) {
     const found = await readOwner(directory);
     const owner = found && isAlive(found.pid) ? found : undefined;
-    if ((owner && owner.endpoints.length > 0) || clock.elapsed() > deadline) return owner;
-    await sleep(clock, POLL_MS);
+    if ((owner && owner.endpoints.length > 0) || performance.now() > deadline) return owner;
+    await wait(POLL_MS);
   }
 }
 
