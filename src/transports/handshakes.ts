@@ -52,6 +52,7 @@ function upgrader(options: HandshakeOptions): Upgrade {
     clientTracking: false,
     closeTimeout: CLOSE_MS,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    // The published types do not know closeTimeout yet.
   } as ConstructorParameters<typeof WebSocketServer>[0]);
   const heartbeat = new Heartbeat(options.clock);
   return async (request, socket, head) => {

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
 import { unixGuard, webSocketGuard } from '../../src/auth/policy.ts';
 import { deferred } from '../../src/base/signals.ts';
 import type { BadFrame, CloseReason, Connection, Listen } from '../../src/transports/connection.ts';
@@ -17,19 +16,7 @@ import { listenOnUnix } from '../../src/transports/unix.ts';
 import { listenOnWebSocket } from '../../src/transports/websocket.ts';
 import type { WireConnection } from '../../src/transports/wire-connection.ts';
 import { ManualClock } from '../unit/transports/manual-clock.ts';
-
-/** The other side, as plainly as the wire allows. */
-interface Client {
-  send(text: string): void;
-  /** Frames that have arrived, as text. */
-  received(count: number): Promise<readonly string[]>;
-  /** Stops and continues reading from the wire. */
-  pause(): void;
-  resume(): void;
-  end(): void;
-  /** The WebSocket close code, if the wire has one. */
-  readonly ended: Promise<number | undefined>;
-}
+import { type Client, connectionClient, webSocketClient } from './connection-clients.ts';
 
 interface Link {
   readonly connection: Connection;
@@ -41,72 +28,12 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-class Arrivals {
-  readonly #frames: string[] = [];
-  #waiting: { count: number; done: (frames: readonly string[]) => void } | undefined;
-
-  add(text: string): void {
-    this.#frames.push(text);
-    if (this.#waiting && this.#frames.length >= this.#waiting.count) this.#waiting.done(this.#frames);
-  }
-
-  until(count: number): Promise<readonly string[]> {
-    if (this.#frames.length >= count) return Promise.resolve(this.#frames);
-    return new Promise((done) => {
-      this.#waiting = { count, done };
-    });
-  }
-}
-
-function connectionClient(other: Connection): Client {
-  const arrivals = new Arrivals();
-  let gate = deferred();
-  gate.resolve();
-  void (async () => {
-    for await (const frame of other.frames) {
-      await gate.promise;
-      arrivals.add(frame as string);
-    }
-  })();
-  cleanups.push(() => other.close());
-  return {
-    send: (text) => other.send([text]),
-    received: (count) => arrivals.until(count),
-    pause: () => {
-      gate = deferred();
-    },
-    resume: () => gate.resolve(),
-    end: () => void other.close(),
-    ended: other.closed.then(() => undefined),
-  };
-}
-
-function webSocketClient(url: string): Client & { readonly opened: Promise<void> } {
-  const ws = new WebSocket(url, { perMessageDeflate: false });
-  const arrivals = new Arrivals();
-  const ended = deferred<number | undefined>();
-  const opened = deferred();
-  ws.on('open', () => opened.resolve());
-  ws.on('error', (error) => opened.reject(error));
-  ws.on('message', (data) => arrivals.add(data.toString()));
-  ws.on('close', (code) => ended.resolve(code));
-  cleanups.push(() => ws.terminate());
-  return {
-    opened: opened.promise,
-    send: (text) => ws.send(text),
-    received: (count) => arrivals.until(count),
-    pause: () => ws.pause(),
-    resume: () => ws.resume(),
-    end: () => ws.close(),
-    ended: ended.promise,
-  };
-}
-
 async function accepted(listen: Listen, dial: (address: string) => Promise<Client>): Promise<Link> {
   const arrived = deferred<Connection>();
   const listener = await listen((connection) => arrived.resolve(connection));
   cleanups.push(() => listener.close());
   const client = await dial(listener.address);
+  cleanups.push(() => client.destroy());
   const connection = await arrived.promise;
   cleanups.push(() => connection.close());
   return { connection, client };
@@ -121,14 +48,14 @@ async function socketPath(): Promise<string> {
 const transports: Readonly<Record<string, (clock: ManualClock) => Promise<Link>>> = {
   async memory(clock) {
     const [connection, other] = memoryPair({ clock });
-    cleanups.push(() => connection.close());
+    cleanups.push(() => Promise.all([connection.close(), other.close()]));
     return { connection, client: connectionClient(other) };
   },
   async 'stdio streams'(clock) {
     const [toServer, toClient] = [new PassThrough(), new PassThrough()];
     const connection = stdioConnection({ streams: { readable: toServer, writable: toClient }, clock });
-    cleanups.push(() => connection.close());
     const client = lineConnection('child', { readable: toClient, writable: toServer }, { frameLimit: 2 ** 26 });
+    cleanups.push(() => Promise.all([connection.close(), client.close()]));
     return { connection, client: connectionClient(client) };
   },
   async 'unix plain lines'(clock) {
