@@ -24,6 +24,8 @@ export function modelHandlers({ models }: ModelHandlerOptions): Route[] {
       const { data, nextCursor } = pageOf(wanted, params);
       return { data: data.map(shown), nextCursor };
     },
+    // Turns are given tools for neither.
+    modelProviderCapabilitiesRead: async () => ({ imageGeneration: false, webSearch: false }),
   });
 }
 

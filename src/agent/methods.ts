@@ -47,4 +47,12 @@ export const modelList = request('model/list', {
   mutates: false,
 });
 
-export const modelMethods = { modelList };
+export const modelProviderCapabilitiesRead = request('modelProvider/capabilities/read', {
+  params: () => z.object({}),
+  result: () => z.object({ imageGeneration: z.boolean(), webSearch: z.boolean() }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+});
+
+export const modelMethods = { modelList, modelProviderCapabilitiesRead };

@@ -1,0 +1,202 @@
+// What clients ask at their start, over a connection: configuration, models, profiles and catalogues, in the declared shapes.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Model } from '../../../src/agent/backend.ts';
+import { modelHandlers } from '../../../src/agent/handlers.ts';
+import { permissionProfileHandlers } from '../../../src/approvals/handlers.ts';
+import { localPrincipal, type Principal } from '../../../src/auth/principal.ts';
+import { catalogueHandlers } from '../../../src/config/catalogues.ts';
+import { configHandlers, configWarningOf } from '../../../src/config/handlers.ts';
+import { createConfigSource } from '../../../src/config/load.ts';
+import { configWarning } from '../../../src/config/methods.ts';
+import { mcpHandlers } from '../../../src/mcp/handlers.ts';
+import { Peer } from '../../../src/rpc/peer.ts';
+import { Router } from '../../../src/rpc/router.ts';
+import { skillsHandlers } from '../../../src/skills/handlers.ts';
+import { memoryPair } from '../../../src/transports/memory.ts';
+
+const log = pino({ level: 'silent' });
+const SECRET = 'marker-0123456789';
+const remotePrincipal: Principal = {
+  tenant: 'local',
+  subject: 'remote',
+  permissions: new Set(['thread:read', 'thread:write', 'approval:resolve']),
+  isLocal: false,
+};
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-start-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const model = (id: string, more: Partial<Model> = {}): Model => ({
+  id,
+  displayName: id.toUpperCase(),
+  description: '',
+  provider: 'p',
+  hidden: false,
+  isDefault: false,
+  efforts: [{ effort: 'low', description: 'quick' }],
+  defaultEffort: 'low',
+  modalities: ['text'],
+  contextWindow: null,
+  ...more,
+});
+
+function connect(principal: Principal = localPrincipal, models: readonly Model[] = []) {
+  const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'] });
+  const routes = [
+    ...configHandlers({ source, cwd: '/server' }),
+    ...catalogueHandlers({ cwd: '/server' }),
+    ...skillsHandlers({ cwd: '/server' }),
+    ...mcpHandlers(),
+    ...permissionProfileHandlers({ config: source.load }),
+    ...modelHandlers({ models: async () => models }),
+  ];
+  const router = new Router(routes, {
+    log,
+    validatesResults: true,
+    ledgerOf: () => {
+      throw new Error('no ledger here');
+    },
+  });
+  const [ours, theirs] = memoryPair();
+  const session = router.serve(ours, principal);
+  session.initialized({ name: 'test', title: null, version: '1', experimentalApi: true, optOut: new Set() });
+  const peer = new Peer(theirs, { request: () => {}, notification: () => {}, isStop: () => false }, { log });
+  void peer.run();
+  return (method: string, params: object = {}) => peer.call(method, params) as Promise<Record<string, unknown>>;
+}
+
+const CONFIG = `
+model: file
+model_provider: gateway
+model_providers:
+  gateway:
+    base_url: http://user:${SECRET}@127.0.0.1:1/v1
+    env_key: GATEWAY_KEY
+    http_headers: {Authorization: Bearer ${SECRET}}
+    query_params: {key: ${SECRET}}
+    experimental_bearer_token: ${SECRET}
+mcp_servers:
+  demo: {command: demo, env: {TOKEN: ${SECRET}}, args: ["--url", "http://${SECRET}@127.0.0.1/"]}
+projects:
+  /elsewhere: {trust_level: untrusted}
+`;
+
+describe('config/read', () => {
+  it('shows what is in force, who set it, and no secret', async () => {
+    await writeFile(join(folder, 'config.yaml'), CONFIG);
+    const answer = await connect()('config/read', { includeLayers: true, cwd: '.' });
+    expect(JSON.stringify(answer)).not.toContain(SECRET);
+    expect(answer).toMatchObject({
+      config: {
+        model: 'flag',
+        model_provider: 'gateway',
+        model_providers: { gateway: { env_key: 'GATEWAY_KEY' } },
+        projects: { '/elsewhere': { trust_level: 'untrusted' }, '/server': { trust_level: 'trusted' } },
+      },
+      origins: {
+        model: { name: { type: 'sessionFlags' } },
+        model_provider: { name: { type: 'user', file: join(folder, 'config.yaml'), profile: null } },
+      },
+      layers: [{ name: { type: 'sessionFlags' }, config: { model: 'flag' } }, { name: { type: 'user' } }],
+    });
+  });
+
+  it('leaves a decision about a folder as it is', async () => {
+    await writeFile(join(folder, 'config.yaml'), CONFIG);
+    expect(await connect()('config/read', { cwd: '/elsewhere/in' })).toMatchObject({
+      config: { projects: { '/elsewhere/in': { trust_level: 'untrusted' } } },
+      layers: null,
+    });
+  });
+
+  it('shows to somebody without the permission only what concerns new threads', async () => {
+    await writeFile(join(folder, 'config.yaml'), CONFIG);
+    const answer = await connect(remotePrincipal)('config/read', { includeLayers: true, cwd: '/w' });
+    expect(answer).toMatchObject({ config: { model: 'flag' }, origins: {}, layers: [] });
+    expect(Object.keys(answer.config as object)).not.toContain('model_providers');
+    expect((answer.config as { projects: object }).projects).toEqual({ '/w': { trust_level: 'trusted' } });
+  });
+
+  it('says what is wrong with the file, and as a warning too', async () => {
+    await writeFile(join(folder, 'config.yaml'), 'a: 1\nmodel: 2\n');
+    await expect(connect()('config/read')).rejects.toThrow(`failed to load configuration: ${folder}/config.yaml:2:8: `);
+    const { problem } = await createConfigSource({ dataDirectory: folder }).state();
+    const warning = problem && configWarningOf(problem);
+    expect(configWarning.params().parse(warning)).toEqual(warning);
+    expect(warning).toMatchObject({
+      summary: 'Invalid configuration; using defaults.',
+      path: join(folder, 'config.yaml'),
+      range: { start: { line: 2, column: 8 } },
+    });
+  });
+});
+
+describe('permissionProfile/list', () => {
+  it('pages through the profiles', async () => {
+    const call = connect();
+    const first = await call('permissionProfile/list', { limit: 1 });
+    expect(first).toMatchObject({ data: [{ id: ':read-only', allowed: true }], nextCursor: '1' });
+    const rest = await call('permissionProfile/list', { cursor: '1' });
+    expect(rest).toMatchObject({ data: [{ id: ':workspace' }, { id: ':danger-full-access' }], nextCursor: null });
+    await expect(call('permissionProfile/list', { cursor: 'garbage' })).rejects.toThrow('invalid cursor: garbage');
+  });
+
+  it('tells a remote principal what the ceiling allows', async () => {
+    await writeFile(join(folder, 'config.yaml'), 'remote: {sandbox: workspace-write}\n');
+    const { data } = (await connect(remotePrincipal)('permissionProfile/list')) as { data: { allowed: boolean }[] };
+    expect(data.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+  });
+});
+
+describe('model/list', () => {
+  const models = [model('a', { isDefault: true }), model('b', { hidden: true }), model('c', { provider: 'q' })];
+
+  it('pages through what is not hidden', async () => {
+    const call = connect(localPrincipal, models);
+    const first = await call('model/list', { limit: 1 });
+    expect(first).toMatchObject({
+      data: [{ id: 'a', displayName: 'A', isDefault: true, supportedReasoningEfforts: [{ reasoningEffort: 'low' }] }],
+      nextCursor: '1',
+    });
+    expect(await call('model/list', { limit: 1, cursor: '1' })).toMatchObject({
+      data: [{ id: 'c' }],
+      nextCursor: null,
+    });
+    expect(await call('model/list', { limit: 0 })).toMatchObject({ data: [{ id: 'a' }], nextCursor: '1' });
+  });
+
+  it('gives hidden ones and those of one provider when asked', async () => {
+    const call = connect(localPrincipal, models);
+    expect((await call('model/list', { includeHidden: true })).data).toHaveLength(3);
+    expect((await call('model/list', { modelProvider: 'q' })).data).toMatchObject([{ id: 'c' }]);
+    await expect(call('model/list', { cursor: '4' })).rejects.toThrow('invalid cursor: 4');
+  });
+});
+
+describe('catalogues', () => {
+  it.each([
+    ['hooks/list', { cwds: ['/w'] }, { data: [{ cwd: '/w', hooks: [], warnings: [], errors: [] }] }],
+    ['hooks/list', {}, { data: [{ cwd: '/server', hooks: [], warnings: [], errors: [] }] }],
+    ['skills/list', { cwds: ['/w', 'sub'], forceReload: true }, { data: [{ cwd: '/w' }, { cwd: '/server/sub' }] }],
+    ['plugin/list', {}, { marketplaces: [], marketplaceLoadErrors: [], featuredPluginIds: [] }],
+    ['plugin/installed', { cwds: null }, { marketplaces: [], marketplaceLoadErrors: [] }],
+    ['app/list', {}, { data: [], nextCursor: null }],
+    ['experimentalFeature/list', { limit: 2 }, { data: [], nextCursor: null }],
+    ['collaborationMode/list', {}, { data: [] }],
+    ['mcpServerStatus/list', { detail: 'full' }, { data: [], nextCursor: null }],
+    ['configRequirements/read', {}, { requirements: null }],
+    ['modelProvider/capabilities/read', {}, { imageGeneration: false, webSearch: false }],
+  ])('%s %j', async (method, params, answer) => {
+    expect(await connect()(method, params)).toMatchObject(answer);
+  });
+});
