@@ -98,12 +98,13 @@ describe.each(modes)('a command under %s', (mode) => {
   });
 
   it('is ended as a whole tree by an abort, also when it does not listen', async () => {
+    const seen = deferred();
     const running = run(
-      `trap '' TERM; echo started; (trap '' TERM; touch deaf; while :; do sleep 600; done) & wait; sleep 600`,
-      {},
+      `trap '' TERM; (trap '' TERM; touch deaf; while :; do sleep 600; done) & until [ -e deaf ]; do :; done; echo started; wait; sleep 600`,
+      { onOutput: () => seen.resolve() },
       mode,
     );
-    await eventually('the inner shell is deaf', () => existsSync(join(folder, 'deaf')));
+    await seen.promise;
     owner.abort();
     const result = await running;
     expect(result).toMatchObject({ aborted: true, output: 'started\n' });
