@@ -102,7 +102,7 @@ function answer(guard: Guard, request: IncomingMessage, response: ServerResponse
   } else if (isRead && path === '/') {
     response.setHeader('Upgrade', 'websocket');
     reply(response, 426, 'this is a WebSocket endpoint; connect with a WebSocket client');
-  } else reply(response, 404, 'not found; connect with a WebSocket client, or ask /healthz or /readyz');
+  } else reply(response, 400, 'not a WebSocket handshake; connect with a WebSocket client, or ask /healthz or /readyz');
 }
 
 function reply(response: ServerResponse, status: number, text: string): void {

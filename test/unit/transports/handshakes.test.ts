@@ -22,7 +22,7 @@ describe('health probes and plain HTTP', () => {
       );
     }
     expect(statusOf(await request(port, 'GET /'))).toBe(426);
-    for (const line of ['GET /nope', 'POST /', 'OPTIONS /nope']) expect(statusOf(await request(port, line))).toBe(404);
+    for (const line of ['GET /nope', 'POST /', 'OPTIONS /nope']) expect(statusOf(await request(port, line))).toBe(400);
   });
 
   it('never send a CORS header', async () => {
