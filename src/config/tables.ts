@@ -6,7 +6,7 @@ export type Table = { readonly [key: string]: unknown };
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function isTable(value: unknown): value is Table {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
+  return value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date);
 }
 
 /** The same settings with what is not set (null) left out. */

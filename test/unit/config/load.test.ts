@@ -62,6 +62,11 @@ describe('loading', () => {
     expect((await source(flag).load()).model).toBe(model);
   });
 
+  it('keeps a date that a flag gives', async () => {
+    const config = await source('since=2024-05-06').load();
+    expect(JSON.parse(JSON.stringify(config))).toMatchObject({ since: expect.stringContaining('2024-05-06') });
+  });
+
   it.each(['model', '=x', 'approval_policy=bogus', 'approval_timeout_seconds=0', 'sandbox_workspace_write=1'])(
     'refuses the flag %s at once',
     (flag) => {

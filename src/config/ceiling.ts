@@ -1,0 +1,64 @@
+// The operator's ceiling over threads of remote principals: what is wider is forbidden, never narrowed in silence.
+
+import { AppError } from '../base/errors.ts';
+import type { ApprovalPolicy, SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+import { isWithin } from './profiles.ts';
+import type { Config } from './schema.ts';
+import { expanded, type Table } from './tables.ts';
+
+/** Whether a path, links resolved, lies in or below one of the roots. */
+export type IsBelow = (path: string, roots: readonly string[]) => Promise<boolean>;
+
+export type CappedSettings = Pick<ThreadSettings, 'cwd' | 'workspaceRoots' | 'sandboxPolicy' | 'approvalPolicy'>;
+
+/** What a remote principal may set by `config` overrides. */
+const REMOTE_OVERRIDES: ReadonlySet<string> = new Set(['model', 'model_reasoning_effort']);
+
+/** Rejects as *forbidden*, naming the setting, when one is wider than `remote` in the configuration allows. */
+export async function checkCeiling(config: Config, settings: CappedSettings, isBelow: IsBelow): Promise<void> {
+  const { remote } = config;
+  if (!isWithin(modeOf(settings.sandboxPolicy), remote.sandbox)) {
+    throw tooWide('sandbox', `at most ${remote.sandbox}`);
+  }
+  if (hasNetwork(settings.sandboxPolicy) && !allowsNetwork(config)) throw tooWide('network access', 'none');
+  if (looseness(settings.approvalPolicy) > looseness(remote.approvals)) {
+    const most = typeof remote.approvals === 'string' ? remote.approvals : 'granular';
+    throw tooWide('approvalPolicy', `at most ${most}`);
+  }
+  const { sandboxPolicy } = settings;
+  const writable = sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [];
+  for (const path of [settings.cwd, ...settings.workspaceRoots, ...writable]) {
+    if (!(await isBelow(path, remote.roots))) throw tooWide(`the folder ${path}`, 'those below the configured roots');
+  }
+}
+
+/** Throws as *forbidden* when a remote principal's `config` overrides hold more than the model and its effort. */
+export function checkRemoteOverrides(overrides: Table): void {
+  const other = Object.keys(expanded(overrides)).find((key) => !REMOTE_OVERRIDES.has(key));
+  if (other !== undefined) throw tooWide(`the setting ${other}`, [...REMOTE_OVERRIDES].join(' and '));
+}
+
+function tooWide(what: string, allowed: string): AppError {
+  return new AppError('forbidden', `${what} is beyond what remote clients may have here: ${allowed}`);
+}
+
+function modeOf(policy: SandboxPolicy): SandboxMode {
+  if (policy.type === 'readOnly') return 'read-only';
+  return policy.type === 'workspaceWrite' ? 'workspace-write' : 'danger-full-access';
+}
+
+function hasNetwork(policy: SandboxPolicy): boolean {
+  return (policy.type === 'readOnly' || policy.type === 'workspaceWrite') && policy.networkAccess;
+}
+
+/** Within the ceiling there is as much network as the operator gives to threads anyway. */
+function allowsNetwork({ remote, sandbox_workspace_write }: Config): boolean {
+  return remote.sandbox === 'danger-full-access' || sandbox_workspace_write.network_access;
+}
+
+/** How seldom people are asked. */
+function looseness(policy: ApprovalPolicy): number {
+  if (policy === 'untrusted') return 0;
+  return policy === 'never' ? 2 : 1;
+}
