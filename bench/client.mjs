@@ -17,9 +17,8 @@ export class Client {
   #pending = new Map();
   #turns = new Map();
   #next = 1;
-  /** Delta notifications received, and when the first and the last came (ms of the monotonic clock). */
+  /** Delta notifications received, and when the last one came (ms of the monotonic clock). */
   deltas = 0;
-  firstDelta = 0;
   lastDelta = 0;
 
   constructor(send, close) {
@@ -29,7 +28,6 @@ export class Client {
 
   resetDeltas() {
     this.deltas = 0;
-    this.firstDelta = 0;
     this.lastDelta = 0;
   }
 
@@ -84,7 +82,6 @@ export class Client {
   receive(frame) {
     const at = performance.now();
     if (frame.length < 4_096 && frame.includes(DELTA_MARK)) {
-      if (this.deltas === 0) this.firstDelta = at;
       this.deltas += 1;
       this.lastDelta = at;
       return;

@@ -10,7 +10,7 @@ import { referenceExecutable } from '../conformance/reference.mjs';
 import { overStdio } from './client.mjs';
 
 const BENCH = path.dirname(fileURLToPath(import.meta.url));
-const ENTRY = path.join(BENCH, '..', 'bin', 'heddle.js');
+const ENTRY = path.join(process.env.OURS ?? path.join(BENCH, '..'), 'bin', 'heddle.js');
 
 /** By name: `missing` says why it cannot run here; `launch` gives file and arguments; `configure` fills a new data directory. */
 const KINDS = {

@@ -66,12 +66,11 @@ export async function threadStarts(target) {
   }
 }
 
-/** From the first delta to the last: the turn's own cost is a row of its own. */
-function rate(clients) {
-  const first = Math.min(...clients.map((client) => client.firstDelta));
+/** Deltas per second from asking for them (`start`) to the last one: holding them back to send them together gains nothing. */
+function rate(clients, start) {
   const last = Math.max(...clients.map((client) => client.lastDelta));
   const delivered = clients.reduce((sum, client) => sum + client.deltas, 0);
-  return (delivered / (last - first)) * 1_000;
+  return (delivered / (last - start)) * 1_000;
 }
 
 export function burst(target) {
@@ -85,8 +84,9 @@ export function burst(target) {
     const cpu = await cpuOf(server, async () => {
       for (let index = 0; index < turns; index += 1) {
         client.resetDeltas();
+        const start = performance.now();
         await client.turn(threadId, deltas);
-        rates.push(rate([client]));
+        rates.push(rate([client], start));
         came += client.deltas;
       }
     });
@@ -108,9 +108,10 @@ export async function fanOut(target) {
     let came = 0;
     for (let index = 0; index < bursts; index += 1) {
       for (const client of clients) client.resetDeltas();
+      const start = performance.now();
       const all = others.map((client) => client.turnCompleted(threadId));
       await Promise.all([first.turn(threadId, deltas), ...all]);
-      if (index > 0) rates.push(rate(clients));
+      if (index > 0) rates.push(rate(clients, start));
       came += clients.reduce((sum, client) => sum + client.deltas, 0);
     }
     return { rate: quantile(rates, 0.5), own: came / (bursts * clients.length * deltas) };
@@ -132,8 +133,9 @@ export function streamsAtOnce(target) {
   return withClient(target, async (client) => {
     const threads = await openThreads(client, target.workspace);
     client.resetDeltas();
+    const start = performance.now();
     await Promise.all(threads.map((threadId) => client.turn(threadId, deltas)));
-    return { rate: rate([client]), own: client.deltas / (STREAMS * deltas) };
+    return { rate: rate([client], start), own: client.deltas / (STREAMS * deltas) };
   });
 }
 
