@@ -13,6 +13,8 @@ export function openLmdbRows(directory: string, options: { readonly readOnly?: b
     encoding: 'string',
     // A promise that resolves means: on disk.
     overlappingSync: false,
+    // Appends still share commits. With batching a refused commit also rejects a promise that nobody can reach.
+    eventTurnBatching: false,
     maxDbs: 32,
     maxReaders: 512,
     readOnly: options.readOnly ?? false,

@@ -30,20 +30,23 @@ export interface Decoded<T> {
 const NO_REFS: readonly BlobRef[] = [];
 const NO_CONTENTS: ReadonlyMap<string, string> = new Map();
 
+/** The canonical text of a record of the log; see `encodeRow` about long strings. */
+export const encode = (record: object): Encoded => encodeWith(canonicalJson, record);
+
 /**
- * The text of a record. References lie in a member `blobs` of the record itself, where no value from outside can put one; a
+ * The text of a row of a table, which no digest depends on. References lie in a member `blobs` of the record itself, where no value from outside can put one; a
  * record has no such member of its own.
  */
-export function encode(record: object): Encoded {
-  const text = canonicalJson(record);
+export const encodeRow = (record: object): Encoded => encodeWith(JSON.stringify, record);
+
+function encodeWith(write: (record: object) => string, record: object): Encoded {
+  const text = write(record);
   // A string of n bytes has at least n / 3 characters.
   if (text.length * 3 <= BLOB_THRESHOLD) return { text, refs: NO_REFS, contents: NO_CONTENTS };
   const refs: BlobRef[] = [];
   const contents = new Map<string, string>();
   const rest = cut(record, [], refs, contents) as object;
-  return refs.length === 0
-    ? { text, refs, contents }
-    : { text: canonicalJson({ ...rest, blobs: refs }), refs, contents };
+  return refs.length === 0 ? { text, refs, contents } : { text: write({ ...rest, blobs: refs }), refs, contents };
 }
 
 function cut(value: unknown, path: BlobRef['path'], refs: BlobRef[], contents: Map<string, string>): unknown {

@@ -2,7 +2,7 @@
 
 import type { ThreadId } from '../model/ids.ts';
 import { ENDLESS, type Keys } from './keys.ts';
-import { decode, encode } from './records.ts';
+import { decode, encodeRow } from './records.ts';
 import type { Rows } from './rows.ts';
 import type { ItemRow } from './store.ts';
 import type { Change, TableReader, TurnSpan } from './tables.ts';
@@ -26,10 +26,10 @@ export function tableReader(rows: Rows, keys: Keys, id: ThreadId): TableReader {
 export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change): void {
   switch (change.change) {
     case 'turn':
-      rows.put(keys.turn(id, change.row.seq), encode(change.row).text);
+      rows.put(keys.turn(id, change.row.seq), encodeRow(change.row).text);
       return;
     case 'item':
-      rows.put(keys.item(id, change.row.seq), encode(change.row).text);
+      rows.put(keys.item(id, change.row.seq), encodeRow(change.row).text);
       rows.put(keys.itemSeq(id, change.row.item.id), String(change.row.seq));
       return;
     case 'context':

@@ -20,7 +20,7 @@ import {
   reviveSync,
   type Source,
 } from './reader.ts';
-import { decode, type Encoded, encode } from './records.ts';
+import { decode, type Encoded, encode, encodeRow } from './records.ts';
 import { type Removal, removeRows } from './removal.ts';
 import type { EventToStore, OpenTurn, ThreadStore } from './store.ts';
 import { applyChange, tableReader } from './table-rows.ts';
@@ -88,7 +88,7 @@ export function openThreadStore(source: Source, tenant: string, now: () => numbe
     const headText = JSON.stringify(head);
     rows.put(keys.head(id), headText);
     if (meta !== before?.meta) {
-      rows.put(keys.meta(id), encode(meta).text);
+      rows.put(keys.meta(id), encodeRow(meta).text);
       moveListed(rows, keys, before?.meta, meta);
     }
     // If the commit fails the head's row will not have this text, and the entry is passed over.
