@@ -7,16 +7,25 @@ import type { ModelEvent } from '../models/client.ts';
 import type { Conversation } from './conversation.ts';
 
 type Phase = Extract<ModelEvent, { type: 'messageStarted' }>['phase'];
-type Open =
-  | { readonly type: 'message'; readonly id: ItemId; readonly phase: Phase; text: string }
-  | { readonly type: 'reasoning'; readonly id: ItemId; readonly summary: string[]; readonly content: string[] };
+interface OpenMessage {
+  readonly type: 'message';
+  readonly id: ItemId;
+  readonly phase: Phase;
+  text: string;
+}
+interface OpenReasoning {
+  readonly type: 'reasoning';
+  readonly id: ItemId;
+  readonly summary: string[];
+  readonly content: string[];
+}
 
 export class ResponseItems {
   readonly #conversation: Conversation;
   readonly #provider: string;
   readonly #contextWindow: number | null;
   readonly #context: ContextItem[] = [];
-  #open: Open | undefined;
+  #open: OpenMessage | OpenReasoning | undefined;
   #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
 
   constructor(conversation: Conversation, provider: string, contextWindow: number | null) {
@@ -99,33 +108,34 @@ export class ResponseItems {
     }
   }
 
-  #startMessage(id: string | null, phase: Phase, out: BackendEvent[]) {
-    const open = { type: 'message' as const, id: this.#conversation.claim(id, 'msg'), phase, text: '' };
+  #startMessage(id: string | null, phase: Phase, out: BackendEvent[]): OpenMessage {
+    const open: OpenMessage = { type: 'message', id: this.#conversation.claim(id, 'msg'), phase, text: '' };
     this.#open = open;
     out.push({ type: 'messageStarted', itemId: open.id, phase });
     return open;
   }
 
-  #startReasoning(id: string | null, out: BackendEvent[]) {
-    const itemId = this.#conversation.claim(id, 'rs');
-    const open = { type: 'reasoning' as const, id: itemId, summary: [], content: [] } satisfies Open as Extract<
-      Open,
-      { type: 'reasoning' }
-    >;
+  #startReasoning(id: string | null, out: BackendEvent[]): OpenReasoning {
+    const open: OpenReasoning = {
+      type: 'reasoning',
+      id: this.#conversation.claim(id, 'rs'),
+      summary: [],
+      content: [],
+    };
     this.#open = open;
-    out.push({ type: 'reasoningStarted', itemId });
+    out.push({ type: 'reasoningStarted', itemId: open.id });
     return open;
   }
 
-  #message(out: BackendEvent[]) {
+  #message(out: BackendEvent[]): OpenMessage {
     return this.#open?.type === 'message' ? this.#open : this.#startMessage(null, null, out);
   }
 
-  #reasoning(out: BackendEvent[]) {
+  #reasoning(out: BackendEvent[]): OpenReasoning {
     return this.#open?.type === 'reasoning' ? this.#open : this.#startReasoning(null, out);
   }
 
-  #completeMessage(open: Extract<Open, { type: 'message' }>, text: string, phase: Phase, out: BackendEvent[]): void {
+  #completeMessage(open: OpenMessage, text: string, phase: Phase, out: BackendEvent[]): void {
     out.push({ type: 'messageCompleted', itemId: open.id, text });
     if (text !== '') this.#context.push({ type: 'assistant', id: open.id, text, phase: phase ?? open.phase });
     this.#open = undefined;

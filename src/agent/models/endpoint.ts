@@ -13,6 +13,12 @@ export function endpoint(access: ProviderAccess, path: string): string {
   return url.href;
 }
 
+/** The address as errors may show it: query strings of some providers hold a key. */
+export function withoutQuery(url: string): string {
+  const parsed = new URL(url);
+  return `${parsed.origin}${parsed.pathname}`;
+}
+
 /** The configured headers win over `authorization`. */
 export function requestHeaders(
   access: ProviderAccess,

@@ -7,6 +7,7 @@ import { type Closable, closeOnce } from '../../base/close.ts';
 import { codeOf, messageOf } from '../../base/errors.ts';
 import { cancelledBy, onAbort, throwIfAborted } from '../../base/signals.ts';
 import { ModelError } from './client.ts';
+import { withoutQuery } from './endpoint.ts';
 import { statusError } from './status-error.ts';
 
 /** How long the rest of a body may take after its reader has what it wants, before its socket is given up. */
@@ -150,9 +151,8 @@ const silence = (ms: number): ModelError =>
 
 function connectError(error: unknown, url: string): ModelError {
   if (error instanceof ModelError) return error;
-  const code = codeOf(error);
-  const text = messageOf(error) || code || 'no reason given';
-  return new ModelError(`connection failed: ${text}`, { kind: 'connect', url }, { cause: error });
+  const text = messageOf(error) || codeOf(error) || 'no reason given';
+  return new ModelError(text, { kind: 'connect', url: withoutQuery(url) }, { cause: error });
 }
 
 function streamError(error: unknown): ModelError {

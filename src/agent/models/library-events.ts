@@ -62,7 +62,8 @@ async function* gathered(stream: LibraryStream): AsyncGenerator<readonly Library
   try {
     while (!isOver) {
       await come.promise;
-      await new Promise(setImmediate);
+      // A tick comes when the streams in between have passed on all they have, and before the next read.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
       come = deferred();
       const together = waiting;
       waiting = [];
@@ -80,6 +81,7 @@ class Parts {
   readonly #bundle: Bundle;
   readonly #reasoning: ReasoningForm;
   #text = '';
+  #isTextOpen = false;
   #metadata: NonNullable<Metadata>[] = [];
   #finish: Finish | undefined;
   #error: unknown;
@@ -93,15 +95,17 @@ class Parts {
   accept(part: LibraryPart): void {
     switch (part.type) {
       case 'text-start':
-        this.#text = '';
-        this.#batch.add({ type: 'messageStarted', id: null, phase: null });
+        this.#startText();
         return;
       case 'text-delta':
+        if (!this.#isTextOpen) this.#startText();
         this.#text += part.delta;
         this.#batch.addText(...this.#bundle.piecesOf(part.delta));
         return;
       case 'text-end':
-        this.#batch.add({ type: 'messageCompleted', text: this.#text, phase: null });
+      // Where blocks have no end on the wire the library ends a text only with the stream; a call that follows ends it here.
+      case 'tool-input-start':
+        this.#completeText();
         return;
       case 'reasoning-start':
         this.#text = '';
@@ -153,6 +157,17 @@ class Parts {
       { type: 'usage', usage },
       { type: 'finished', reason },
     ];
+  }
+
+  #startText(): void {
+    this.#text = '';
+    this.#isTextOpen = true;
+    this.#batch.add({ type: 'messageStarted', id: null, phase: null });
+  }
+
+  #completeText(): void {
+    if (this.#isTextOpen) this.#batch.add({ type: 'messageCompleted', text: this.#text, phase: null });
+    this.#isTextOpen = false;
   }
 
   #note(metadata: Metadata): void {

@@ -2,6 +2,7 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { ModelError } from './client.ts';
+import { withoutQuery } from './endpoint.ts';
 import type { Answer } from './http.ts';
 import { parseLoosely, recordOf, textOf } from './loose.ts';
 
@@ -32,12 +33,6 @@ async function bodyOf(answer: Answer): Promise<string> {
     if (!(error instanceof ModelError)) throw error;
   }
   return body;
-}
-
-/** Query strings of some providers hold a key. */
-function withoutQuery(url: string): string {
-  const parsed = new URL(url);
-  return `${parsed.origin}${parsed.pathname}`;
 }
 
 /** The provider's own words in an error body, whichever of the usual forms it has; empty if there are none. */

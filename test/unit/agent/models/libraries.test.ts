@@ -105,14 +105,9 @@ describe.each(forms)('$name', (form) => {
     { type: 'usage', usage: form.usage },
     { type: 'finished', reason: 'toolCalls' },
   ];
-  const inAnyOrder = (events: readonly unknown[]) =>
-    [...events].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-
   test('reasoning, text, a call and usage come through, however reads cut them', async () => {
     for (const size of [undefined, 1, 5, 64]) {
-      const events = joined(await answerTo(stream(form.whole, 'close', size)));
-      expect(inAnyOrder(events)).toEqual(inAnyOrder(expected));
-      expect(events.at(-1)).toEqual(expected.at(-1));
+      expect(joined(await answerTo(stream(form.whole, 'close', size)))).toEqual(expected);
     }
   });
 
