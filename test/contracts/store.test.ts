@@ -133,6 +133,23 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect(await seqs('t', 4)).toEqual([6, 8]);
     });
 
+    it('ends a page early rather than outgrow memory, and skips nothing', async () => {
+      await store.create(threadMeta('t'), at(1, turnStarted('u')));
+      let head = 2;
+      for (let index = 0; index < 120; index += 1)
+        head = await store.append('t', head, at(1, contextAdded('u', 'x'.repeat(60_000)), delta('u', 'i', 'a')));
+      const walked: number[] = [];
+      let pages = 0;
+      for (;;) {
+        const page = await seqs('t', walked.at(-1) ?? 0);
+        if (page.length === 0) break;
+        walked.push(...page);
+        pages += 1;
+      }
+      expect(walked).toEqual(Array.from({ length: head }, (_, index) => index + 1));
+      expect(pages).toBeGreaterThan(1);
+    });
+
     it('gives no number to a delta without parts', async () => {
       await store.create(threadMeta('t'), at(1, turnStarted('u'), delta('u', 'i')));
       expect(await store.append('t', 2, at(2, delta('u', 'i', 'a')))).toBe(3);
@@ -262,6 +279,9 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect(await store.context('t')).toEqual([{ type: 'note', text: 'context of a' }]);
       expect(await store.meta('t')).toMatchObject({ turnCount: 1, preview: 'preview of a' });
       expect(await seqs('t')).toHaveLength(head + 1);
+      await store.append('t', head + 1, at(3, ...wholeTurn('b')));
+      expect((await store.item('t', 'b-q'))?.seq).toBe(head + 3);
+      expect((await store.items('t', { ...all, turnId: 'b' })).rows).toHaveLength(2);
     });
 
     it('forget an open turn and its deltas when it is reverted', async () => {
