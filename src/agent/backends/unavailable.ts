@@ -1,5 +1,6 @@
 // The backend of a server to which nobody has given a model: says what to configure, at every turn.
 
+import { throwIfAborted } from '../../base/signals.ts';
 import { turnError } from '../../model/turn.ts';
 import type { Backend } from '../backend.ts';
 
@@ -26,7 +27,8 @@ export function createUnavailableBackend(reason: string = WHAT_TO_DO): Backend {
         contextWindow: null,
       },
     ],
-    async *run() {
+    async *run(_turn, _tools, signal) {
+      throwIfAborted(signal);
       yield [{ type: 'failed', error: turnError(reason, 'other') }];
     },
     close: async () => {},
