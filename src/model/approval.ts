@@ -19,6 +19,8 @@ export const Proposal = schema(() =>
     kind: z.literal('command'),
     turnId: z.string(),
     itemId: z.string(),
+    /** The model's own name for the call, by which it is found again after a restart. */
+    callId: z.string(),
     command: z.string(),
     argv: z.array(z.string()),
     cwd: z.string(),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { Proposal, Resolution } from './approval.ts';
 import { ContextItem } from './context.ts';
 import type { Seq } from './ids.ts';
+import { UserInput } from './input.ts';
 import { Item } from './item.ts';
 import { type Infer, schema } from './schema.ts';
 import { ThreadMeta, ThreadSettings, WaitingFlag } from './thread.ts';
@@ -50,6 +51,14 @@ export const ThreadEvent = schema(() =>
     }),
     /** A numbered part of a reasoning summary begins. */
     z.object({ type: z.literal('summaryPartAdded'), ...inTurn, itemId: z.string(), index: z.number() }),
+    /** Input that was accepted while the turn ran; it becomes a message when the backend takes it. */
+    z.object({
+      type: z.literal('steered'),
+      ...inTurn,
+      itemId: z.string(),
+      clientId: z.string().nullable(),
+      content: z.array(UserInput()),
+    }),
     z.object({ type: z.literal('contextAdded'), ...inTurn, items: z.array(ContextItem()) }),
     z.object({
       type: z.literal('usageReported'),

@@ -83,7 +83,7 @@ export function notification<P extends z.ZodType>(
 export const unqueued = (): Queue => 'none';
 
 /** In order with everything that changes this thread. */
-export const threadQueue = (threadId: string): Queue => ({ key: `thread:${threadId}` });
+export const threadQueue = (threadId: string): { readonly key: string } => ({ key: `thread:${threadId}` });
 
 export type Params<M> =
   M extends Request<infer P, infer _R> ? z.output<P> : M extends Notification<infer P> ? z.output<P> : never;

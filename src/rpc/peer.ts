@@ -37,7 +37,7 @@ export interface PeerHandlers {
 }
 
 export interface PeerOptions {
-  readonly log: Log;
+  readonly log: Pick<Log, 'debug' | 'error'>;
   readonly clock?: Clock;
   readonly maxInFlight?: number;
   /** Bytes of requests in flight beyond the largest of them. */
@@ -60,7 +60,7 @@ export class Peer {
   /** Answers that came to no question: counted, never acted on. */
   strayAnswers = 0;
   readonly #handlers: PeerHandlers;
-  readonly #log: Log;
+  readonly #log: PeerOptions['log'];
   readonly #clock: Clock;
   readonly #maxInFlight: number;
   readonly #maxBytes: number;

@@ -24,7 +24,8 @@ export class ResponseItems {
   readonly #conversation: Conversation;
   readonly #provider: string;
   readonly #contextWindow: number | null;
-  readonly #context: ContextItem[] = [];
+  /** Reasoning and calls that wait for what makes them whole. */
+  #pending: ContextItem[] = [];
   #open: OpenMessage | OpenReasoning | undefined;
   #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
 
@@ -49,17 +50,16 @@ export class ResponseItems {
   cutShort(keep: boolean): readonly BackendEvent[] {
     const out: BackendEvent[] = [];
     const open = this.#open;
-    if (open?.type === 'message') this.#completeMessage(open, open.text, open.phase, out);
+    if (open?.type === 'message') {
+      out.push({ type: 'messageCompleted', itemId: open.id, text: open.text });
+      if (keep) this.#addContext(said(open, open.text), out);
+    }
     if (open?.type === 'reasoning') {
       out.push({ type: 'reasoningCompleted', itemId: open.id, summary: open.summary, content: open.content });
-      this.#open = undefined;
     }
+    this.#open = undefined;
     // Calls that were never made, and reasoning whose rest is missing, would only confuse the model.
-    if (keep)
-      this.#addContext(
-        this.#context.filter((item) => item.type === 'assistant'),
-        out,
-      );
+    this.#pending = [];
     return out;
   }
 
@@ -97,7 +97,7 @@ export class ResponseItems {
         return;
       case 'toolCall': {
         const callId = this.#conversation.claim(event.callId, 'call');
-        this.#context.push({ type: 'toolCall', callId, name: event.name, arguments: event.arguments });
+        this.#pending.push({ type: 'toolCall', callId, name: event.name, arguments: event.arguments });
         return;
       }
       case 'usage':
@@ -135,9 +135,12 @@ export class ResponseItems {
     return this.#open?.type === 'reasoning' ? this.#open : this.#startReasoning(null, out);
   }
 
+  /** What was said is the model's own from now on, with the reasoning that led to it, even if the answer breaks off. */
   #completeMessage(open: OpenMessage, text: string, phase: Phase, out: BackendEvent[]): void {
     out.push({ type: 'messageCompleted', itemId: open.id, text });
-    if (text !== '') this.#context.push({ type: 'assistant', id: open.id, text, phase: phase ?? open.phase });
+    const message = said({ ...open, phase: phase ?? open.phase }, text);
+    const lastCall = this.#pending.findLastIndex((item) => item.type === 'toolCall');
+    if (message.length > 0) this.#addContext([...this.#pending.splice(lastCall + 1), ...message], out);
     this.#open = undefined;
   }
 
@@ -146,15 +149,15 @@ export class ResponseItems {
     const summary = [...event.summary];
     const content = [...event.content];
     out.push({ type: 'reasoningCompleted', itemId: id, summary, content });
-    this.#context.push({ type: 'reasoning', id, summary, content, provider: this.#provider, sealed: event.sealed });
+    this.#pending.push({ type: 'reasoning', id, summary, content, provider: this.#provider, sealed: event.sealed });
     this.#open = undefined;
   }
 
-  /** Context becomes durable whole or not at all, so that an answer that is asked for again is not there twice. */
+  /** Only an answer that is whole may have its calls made. */
   #finish(reason: Extract<ModelEvent, { type: 'finished' }>['reason'], out: BackendEvent[]): void {
     this.#finished = reason;
-    const isWhole = reason === 'stop' || reason === 'toolCalls';
-    this.#addContext(isWhole ? this.#context : this.#context.filter((item) => item.type === 'assistant'), out);
+    if (reason === 'stop' || reason === 'toolCalls') this.#addContext(this.#pending, out);
+    this.#pending = [];
   }
 
   #addContext(items: readonly ContextItem[], out: BackendEvent[]): void {
@@ -163,3 +166,7 @@ export class ResponseItems {
     out.push({ type: 'contextAdded', items });
   }
 }
+
+/** The message in the model's view; nothing where nothing was said. */
+const said = (message: { readonly id: ItemId; readonly phase: Phase }, text: string): readonly ContextItem[] =>
+  text === '' ? [] : [{ type: 'assistant', id: message.id, text, phase: message.phase }];

@@ -17,7 +17,7 @@ export type { ModelRoute, Retries };
 export interface RuntimeOptions {
   readonly name?: string;
   /** Asked at the start of each turn. Throws an AppError that says what to configure if there is no such provider. */
-  readonly route: (providerId: string) => ModelRoute;
+  readonly route: (providerId: string) => ModelRoute | Promise<ModelRoute>;
   readonly models: () => Promise<readonly Model[]>;
   readonly clock?: Clock;
   /** In [0, 1): spreads the waits between attempts. */
@@ -33,15 +33,15 @@ export interface ProviderSetup {
 /** The runtime over HTTP: providers are looked up anew for each turn, so that a changed configuration counts at once. */
 export function createRuntimeBackend(options: {
   /** Throws an AppError that says what to configure if there is no such provider. */
-  readonly provider: (providerId: string) => ProviderSetup;
+  readonly provider: (providerId: string) => Promise<ProviderSetup>;
   readonly models: () => Promise<readonly Model[]>;
   readonly clock?: Clock;
 }): Backend {
   const http = createModelHttp(options.clock);
   return createTurnRuntime({
     ...options,
-    route(providerId) {
-      const { access, retries } = options.provider(providerId);
+    async route(providerId) {
+      const { access, retries } = await options.provider(providerId);
       return { client: modelClient(access, http), retries };
     },
     close: () => http.close(),
@@ -72,7 +72,7 @@ async function* runTurn(
   const conversation = new Conversation(turn.context);
   let run: Run;
   try {
-    const route = setup.route(turn.settings.modelProvider);
+    const route = await setup.route(turn.settings.modelProvider);
     const contextWindow = await contextWindowOf(setup, turn);
     run = { turn, signal, route, conversation, contextWindow, clock: setup.clock, random: setup.random };
   } catch (error) {

@@ -9,7 +9,6 @@ import { libraryEvents, type ReasoningForm } from './library-events.ts';
 import { libraryPrompt, libraryTools, type ReasoningPart } from './library-prompt.ts';
 import { parseLoosely, recordOf, textOf } from './loose.ts';
 import { hintedDelayMs } from './retry-hint.ts';
-import { noteText } from './well-formed.ts';
 
 /** The library takes 4096 for models that it does not know, and lowers this for those with less. */
 const MAX_OUTPUT_TOKENS = 32_000;
@@ -63,7 +62,7 @@ function callOf(request: ModelRequest, access: ProviderAccess, signal: AbortSign
     return { type: 'reasoning', text: item.summary.join(''), providerOptions: { anthropic } };
   });
   return {
-    prompt: cached(endingWithUser(prompt)),
+    prompt: cached(prompt),
     maxOutputTokens: MAX_OUTPUT_TOKENS,
     ...(tools?.length ? { tools, toolChoice: { type: 'auto' } } : {}),
     ...(request.outputSchema === undefined
@@ -78,12 +77,6 @@ function thinkingOptions(effort: string | null) {
   if (effort === 'none') return {};
   const budgetTokens = BUDGETS[effort ?? 'medium'] ?? BUDGETS.medium ?? 10_000;
   return { thinking: { type: 'enabled', budgetTokens } };
-}
-
-/** A message of the assistant at the end would be taken for the beginning of its next one. */
-function endingWithUser(prompt: LibraryPrompt): LibraryPrompt {
-  if (prompt.at(-1)?.role !== 'assistant') return prompt;
-  return [...prompt, { role: 'user', content: [{ type: 'text', text: noteText('Go on.') }] }];
 }
 
 /** Marks the instructions and the end of the prompt, so that the next request finds all of it in the provider's cache. */

@@ -57,6 +57,9 @@ export function libraryPrompt(
         });
     }
   }
+  // A message of the assistant at the end would be taken for the beginning of its next one.
+  if (prompt.at(-1)?.role === 'assistant')
+    prompt.push({ role: 'user', content: [{ type: 'text', text: noteText('Go on.') }] });
   return prompt;
 }
 

@@ -12,7 +12,7 @@ export function responsesBody(request: ModelRequest, providerId: string): Body {
   return {
     model: request.model,
     instructions: request.instructions,
-    input: wellFormed(request.context).flatMap((item) => inputOf(item, providerId)),
+    input: withoutLooseReasoning(wellFormed(request.context)).flatMap((item) => inputOf(item, providerId)),
     tools: request.tools.map((tool) => ({ type: 'function', strict: false, ...tool })),
     tool_choice: 'auto',
     parallel_tool_calls: true,
@@ -23,6 +23,16 @@ export function responsesBody(request: ModelRequest, providerId: string): Body {
     prompt_cache_key: request.cacheKey,
     ...formatOf(request.outputSchema),
   };
+}
+
+/** The API refuses reasoning that leads to nothing. */
+function withoutLooseReasoning(context: readonly ContextItem[]): readonly ContextItem[] {
+  return context.filter((item, index) => {
+    if (item.type !== 'reasoning') return true;
+    let next = context[index + 1];
+    for (let at = index + 2; next?.type === 'reasoning'; at++) next = context[at];
+    return next?.type === 'assistant' || next?.type === 'toolCall';
+  });
 }
 
 function reasoningOf(request: ModelRequest): Body {

@@ -1,0 +1,208 @@
+// One turn: what a backend reports becomes items of the thread; everything that was begun is completed, however the turn ends.
+
+import type { TurnPort } from '../approvals/thread-port.ts';
+import { isAppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { throwIfAborted } from '../base/signals.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { EventOf, ThreadEvent } from '../model/event.ts';
+import type { ItemId } from '../model/ids.ts';
+import { agentMessage, type Item, reasoning } from '../model/item.ts';
+import { addUsage, type TokenUsage, type TurnError, turnError } from '../model/turn.ts';
+import type { Backend, BackendEvent, ToolHost, TurnRequest } from './backend.ts';
+
+export type TurnEnd =
+  | { readonly status: 'completed' }
+  | { readonly status: 'failed'; readonly error: TurnError }
+  | { readonly status: 'interrupted' };
+
+export interface LoopOptions {
+  readonly port: TurnPort;
+  readonly backend: Backend;
+  readonly tools: ToolHost;
+  readonly request: TurnRequest;
+  /** Tokens of the thread before this turn. */
+  readonly usage: TokenUsage;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/**
+ * Runs the backend to its end or until the signal aborts; never rejects. When it settles, no item of the backend's own is open
+ * and everything is handed to the log. Items of tools are completed by the tools.
+ */
+export async function runTurn(options: LoopOptions, signal: AbortSignal): Promise<TurnEnd> {
+  const recorder = new Recorder(options);
+  try {
+    for await (const events of options.backend.run(options.request, options.tools, signal)) {
+      throwIfAborted(signal);
+      const error = await recorder.take(events);
+      if (error) return { status: 'failed', error };
+    }
+    return signal.aborted ? { status: 'interrupted' } : { status: 'completed' };
+  } catch (error) {
+    if (signal.aborted || isAppError(error, 'cancelled')) return { status: 'interrupted' };
+    options.log.error(
+      { err: error, threadId: options.request.threadId, turnId: options.request.turnId },
+      'a turn failed by a defect',
+    );
+    return {
+      status: 'failed',
+      error: turnError('the turn failed inside the server; its log has the details', 'other'),
+    };
+  } finally {
+    await recorder
+      .completeOpenItems()
+      .catch((error: unknown) => options.log.error({ err: error }, 'open items could not be stored'));
+  }
+}
+
+type TextEvent = Extract<BackendEvent, { type: 'text' | 'summaryText' | 'reasoningText' }>;
+
+const isText = (event: BackendEvent): event is TextEvent =>
+  event.type === 'text' || event.type === 'summaryText' || event.type === 'reasoningText';
+
+interface OpenItem {
+  item: Extract<Item, { type: 'agentMessage' | 'reasoning' }>;
+  /** Pieces of the message's text. */
+  readonly text: string[];
+  readonly summary: string[][];
+  readonly content: string[][];
+}
+
+/** Turns the reports of one backend into stored events. */
+class Recorder {
+  readonly #options: LoopOptions;
+  readonly #turn: { readonly turnId: string };
+  /** By the backend's own id. */
+  readonly #open = new Map<ItemId, OpenItem>();
+  #usage: TokenUsage;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#turn = { turnId: options.request.turnId };
+    this.#usage = options.usage;
+  }
+
+  /** Hands over what one read brought; gives the error that ends the turn, if it holds one. */
+  async take(events: readonly BackendEvent[]): Promise<TurnError | undefined> {
+    let stored: ThreadEvent[] = [];
+    let mustBeDurable = false;
+    const flush = async () => {
+      if (stored.length === 0) return;
+      const done = this.#options.port.append(stored);
+      stored = [];
+      if (mustBeDurable) await done;
+      else
+        done.catch((error: unknown) => this.#options.log.error({ err: error }, 'events of a turn could not be stored'));
+    };
+    for (const event of events) {
+      if (isText(event)) {
+        await flush();
+        await this.#stream(event);
+        continue;
+      }
+      if (event.type === 'failed') {
+        await flush();
+        return event.error;
+      }
+      mustBeDurable ||= event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
+      stored.push(...(await this.#eventsOf(event)));
+    }
+    await flush();
+    return undefined;
+  }
+
+  /** Completes what the backend left open, with the text so far; what it said becomes part of the model's view. */
+  async completeOpenItems(): Promise<void> {
+    const events: ThreadEvent[] = [];
+    for (const open of this.#open.values()) {
+      const item = this.#finished(open);
+      events.push({ type: 'itemCompleted', ...this.#turn, item });
+      if (item.type === 'agentMessage' && item.text !== '') {
+        const said: ContextItem = { type: 'assistant', id: item.id, text: item.text, phase: item.phase };
+        events.push({ type: 'contextAdded', ...this.#turn, items: [said] });
+      }
+    }
+    this.#open.clear();
+    if (events.length > 0) await this.#options.port.append(events);
+  }
+
+  async #stream(event: TextEvent): Promise<void> {
+    const open = this.#open.get(event.itemId);
+    if (!open) return;
+    const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: [...event.parts] };
+    if (event.type === 'text') {
+      for (const part of event.parts) open.text.push(part);
+      await this.#options.port.stream({ ...base, stream: 'text' });
+      return;
+    }
+    const isSummary = event.type === 'summaryText';
+    const texts = isSummary ? open.summary : open.content;
+    const pieces = texts[event.index] ?? [];
+    texts[event.index] = pieces;
+    for (const part of event.parts) pieces.push(part);
+    await this.#options.port.stream({ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index });
+  }
+
+  async #eventsOf(event: Exclude<BackendEvent, TextEvent | { type: 'failed' }>): Promise<ThreadEvent[]> {
+    switch (event.type) {
+      case 'messageStarted':
+        return [await this.#begin(event.itemId, (id, atMs) => agentMessage(id, event.phase, atMs), 'msg')];
+      case 'reasoningStarted':
+        return [await this.#begin(event.itemId, reasoning, 'rs')];
+      case 'messageCompleted':
+        return this.#complete(event.itemId, (item) =>
+          item.type === 'agentMessage' ? { ...item, text: event.text } : item,
+        );
+      case 'reasoningCompleted':
+        return this.#complete(event.itemId, (item) =>
+          item.type === 'reasoning' ? { ...item, summary: [...event.summary], content: [...event.content] } : item,
+        );
+      case 'summaryPartAdded': {
+        const open = this.#open.get(event.itemId);
+        return open ? [{ type: 'summaryPartAdded', ...this.#turn, itemId: open.item.id, index: event.index }] : [];
+      }
+      case 'contextAdded':
+        return [{ type: 'contextAdded', ...this.#turn, items: [...event.items] }];
+      case 'usage':
+        return [this.#report(event.usage, event.contextWindow)];
+      case 'retrying':
+        await this.completeOpenItems();
+        return [{ type: 'errorReported', ...this.#turn, error: event.error, willRetry: true }];
+      case 'warning':
+        return [{ type: 'warned', ...this.#turn, message: event.message }];
+    }
+  }
+
+  async #begin(
+    own: ItemId,
+    make: (id: ItemId, atMs: number) => OpenItem['item'],
+    prefix: string,
+  ): Promise<ThreadEvent> {
+    const id = await this.#options.port.uniqueItemId(own === '' ? null : own, prefix);
+    const item = make(id, this.#options.now());
+    this.#open.set(own, { item, text: [], summary: [], content: [] });
+    return { type: 'itemStarted', ...this.#turn, item };
+  }
+
+  #complete(own: ItemId, finish: (item: OpenItem['item']) => OpenItem['item']): ThreadEvent[] {
+    const open = this.#open.get(own);
+    if (!open) return [];
+    this.#open.delete(own);
+    const item = { ...finish(open.item), completedAtMs: this.#options.now() };
+    return [{ type: 'itemCompleted', ...this.#turn, item }];
+  }
+
+  #finished(open: OpenItem): OpenItem['item'] {
+    const completedAtMs = this.#options.now();
+    if (open.item.type === 'agentMessage') return { ...open.item, text: open.text.join(''), completedAtMs };
+    const texts = (pieces: string[][]) => Array.from(pieces, (part) => (part ?? []).join(''));
+    return { ...open.item, summary: texts(open.summary), content: texts(open.content), completedAtMs };
+  }
+
+  #report(usage: TokenUsage, contextWindow: number | null): EventOf<'usageReported'> {
+    this.#usage = addUsage(this.#usage, usage);
+    return { type: 'usageReported', ...this.#turn, total: this.#usage, last: usage, contextWindow };
+  }
+}

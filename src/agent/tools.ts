@@ -1,0 +1,233 @@
+// The ToolHost: rules, then approval, then sandbox, then effect, in that order, for every backend.
+
+import { randomInt } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import type { ApprovalBroker } from '../approvals/broker.ts';
+import type { PrefixRules } from '../approvals/prefix-rules.ts';
+import { decideCommand, type RunsAs, type Verdict } from '../approvals/rules.ts';
+import type { Standing, TurnPort } from '../approvals/thread-port.ts';
+import { fingerprint } from '../base/canonical.ts';
+import type { Clock } from '../base/clock.ts';
+import { cancelledBy, throwIfAborted } from '../base/signals.ts';
+import { commandActions } from '../children/command-actions.ts';
+import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
+import { loadShellParser, type ShellParser } from '../children/shell-line.ts';
+import { displayCommand } from '../children/shell-quote.ts';
+import type { Proposal } from '../model/approval.ts';
+import { type ItemId, newId } from '../model/ids.ts';
+import type { ItemOf } from '../model/item.ts';
+import type { RunResult } from '../process/run.ts';
+import { type RunnerParts, runCommand } from '../process/runner.ts';
+import type { Command, CommandResult, ToolHost } from './backend.ts';
+import { commandSandbox } from './command-sandbox.ts';
+
+export interface ToolParts {
+  readonly broker: ApprovalBroker;
+  readonly prefixRules: PrefixRules;
+  readonly runner: RunnerParts;
+  readonly clock: Clock;
+  /** The whole environment of commands. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What no sandboxed command may see. */
+  readonly hidden: readonly string[];
+  /** How long a question stands, in milliseconds of wall time. */
+  readonly approvalLifeMs: () => number;
+}
+
+type CommandItem = ItemOf<'commandExecution'>;
+
+/** The tools of one turn; `signal` ends whatever they run. */
+export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSignal): ToolHost {
+  return {
+    async runCommand(itemId, command) {
+      throwIfAborted(signal);
+      const shell = await loadShellParser();
+      const call = new CommandCall(port, parts, shell, command, signal);
+      const standing = port.standing(itemId);
+      return standing ? call.goOn(standing) : call.run(itemId);
+    },
+  };
+}
+
+class CommandCall {
+  readonly #port: TurnPort;
+  readonly #parts: ToolParts;
+  readonly #shell: ShellParser;
+  readonly #command: Command;
+  readonly #signal: AbortSignal;
+  readonly #argv: readonly [string, string, string];
+
+  constructor(port: TurnPort, parts: ToolParts, shell: ShellParser, command: Command, signal: AbortSignal) {
+    this.#port = port;
+    this.#parts = parts;
+    this.#shell = shell;
+    this.#command = command;
+    this.#signal = signal;
+    this.#argv = shellCommand(command.line, parts.environment.SHELL);
+  }
+
+  async run(wanted: ItemId): Promise<CommandResult> {
+    const verdict = await this.#decide();
+    if (verdict.decision === 'deny') return { kind: 'refused', reason: verdict.rule };
+    const itemId = await this.#port.uniqueItemId(wanted, 'call');
+    const item = this.#newItem(itemId);
+    if (verdict.decision === 'allow') {
+      const started = withSession(item);
+      await this.#store({ type: 'itemStarted', item: started });
+      return this.#effect(started, verdict.runs);
+    }
+    await this.#store({ type: 'itemStarted', item });
+    return this.#ask(item, this.#proposalFor(item, wanted, verdict.runs), false);
+  }
+
+  /** After a restart: the question stands, and its answer decides. */
+  goOn({ item, proposal }: Standing): Promise<CommandResult> {
+    return this.#ask(item as CommandItem, proposal, true);
+  }
+
+  async #decide(): Promise<Verdict> {
+    const { approvalPolicy, sandboxPolicy } = this.#port.settings();
+    const { isAvailable } = await this.#parts.runner.sandbox();
+    const runs: RunsAs = this.#command.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
+    return decideCommand(
+      { escalate: this.#command.escalate },
+      {
+        policy: approvalPolicy,
+        sandbox: sandboxPolicy,
+        sandboxHolds: isAvailable,
+        isGranted: this.#port.grants.has(this.#operationDigest(runs)),
+        hasPrefixRule: await this.#parts.prefixRules.covers(proposedAmendment(this.#shell, this.#command.line)),
+      },
+    );
+  }
+
+  async #ask(item: CommandItem, proposal: Proposal, isStored: boolean): Promise<CommandResult> {
+    const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
+    if ('refusedBecause' in answer) return this.#refuse(item, answer.refusedBecause);
+    const { decision } = answer;
+    if (decision === 'decline') return this.#refuse(item, 'rejected by user');
+    if (decision === 'cancel') {
+      await this.#refuse(item, 'cancelled by user');
+      return { kind: 'cancelled' };
+    }
+    if (!this.#isWhatWasShown(proposal)) return this.#refuse(item, 'what would run is no longer what was shown');
+    if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
+    else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
+    else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
+    return this.#effect(withSession(item), proposal.sandbox);
+  }
+
+  async #refuse(item: CommandItem, reason: string): Promise<CommandResult> {
+    await this.#complete({ ...item, status: 'declined' });
+    return { kind: 'refused', reason };
+  }
+
+  async #effect(item: CommandItem, runs: RunsAs): Promise<CommandResult> {
+    throwIfAborted(this.#signal);
+    const text = new StringDecoder('utf8');
+    const send = async (piece: string) => {
+      if (piece === '') return;
+      const { turnId } = this.#port;
+      await this.#port.stream({ type: 'delta', turnId, itemId: item.id, stream: 'output', parts: [piece] });
+    };
+    const result = await runCommand(
+      {
+        argv: this.#argv,
+        cwd: this.#command.cwd,
+        env: this.#parts.environment,
+        policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden),
+        ...(this.#command.timeoutMs === undefined ? {} : { timeoutMs: this.#command.timeoutMs }),
+        onOutput: (chunk) => send(text.write(chunk)),
+      },
+      this.#parts.runner,
+      this.#signal,
+    );
+    await send(text.end());
+    await this.#complete(finished(item, result, runs));
+    if (result.aborted) throw cancelledBy(this.#signal);
+    const { exitCode, output, durationMs, timedOut } = result;
+    return { kind: 'ran', exitCode, output, durationMs, timedOut };
+  }
+
+  async #complete(item: CommandItem): Promise<void> {
+    await this.#store({ type: 'itemCompleted', item: { ...item, completedAtMs: this.#parts.clock.now() } });
+  }
+
+  async #store(event: { type: 'itemStarted' | 'itemCompleted'; item: CommandItem }): Promise<void> {
+    await this.#port.append([{ ...event, turnId: this.#port.turnId }]);
+  }
+
+  #newItem(id: ItemId): CommandItem {
+    return {
+      type: 'commandExecution',
+      id,
+      pluginId: null,
+      scriptPath: null,
+      command: displayCommand(this.#argv),
+      cwd: this.#command.cwd,
+      processId: null,
+      source: 'agent',
+      status: 'inProgress',
+      commandActions: [...commandActions(this.#shell, this.#command.line, this.#command.cwd)],
+      aggregatedOutput: null,
+      exitCode: null,
+      durationMs: null,
+      startedAtMs: this.#parts.clock.now(),
+      completedAtMs: null,
+    };
+  }
+
+  #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): Proposal {
+    const settings = this.#port.settings();
+    const now = this.#parts.clock.now();
+    return {
+      id: newId(),
+      kind: 'command',
+      turnId: this.#port.turnId,
+      itemId: item.id,
+      callId,
+      command: item.command,
+      argv: [...this.#argv],
+      cwd: this.#command.cwd,
+      commandActions: item.commandActions,
+      reason: this.#command.reason,
+      amendment: [...proposedAmendment(this.#shell, this.#command.line)],
+      sandbox,
+      operationDigest: this.#operationDigest(sandbox),
+      policyDigest: fingerprint([settings.approvalPolicy, settings.sandboxPolicy]),
+      workspaceDigest: fingerprint([settings.cwd, settings.workspaceRoots]),
+      nonce: newId(),
+      startedAtMs: item.startedAtMs ?? now,
+      expiresAtMs: now + this.#parts.approvalLifeMs(),
+    };
+  }
+
+  #operationDigest(runs: RunsAs): string {
+    return fingerprint({ argv: this.#argv, cwd: this.#command.cwd, runs });
+  }
+
+  #isWhatWasShown(proposal: Proposal): boolean {
+    const { approvalPolicy, sandboxPolicy } = this.#port.settings();
+    return (
+      proposal.operationDigest === this.#operationDigest(proposal.sandbox) &&
+      proposal.policyDigest === fingerprint([approvalPolicy, sandboxPolicy])
+    );
+  }
+}
+
+/** The number under which the model knows a running command, as in the reference: five digits. */
+function withSession(item: CommandItem): CommandItem {
+  return { ...item, source: 'unifiedExecStartup', processId: String(randomInt(10_000, 100_000)) };
+}
+
+function finished(item: CommandItem, result: RunResult, runs: RunsAs): CommandItem {
+  return {
+    ...item,
+    status: result.exitCode === 0 && !result.aborted ? 'completed' : 'failed',
+    aggregatedOutput: result.outputBytes === 0 ? null : result.output,
+    exitCode: result.exitCode,
+    durationMs: Math.round(result.durationMs),
+    ...(result.isCapped ? { outputCapped: true } : {}),
+    ...(runs === 'unavailable' ? { sandbox: 'unavailable' as const } : {}),
+  };
+}

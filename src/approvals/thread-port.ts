@@ -1,0 +1,41 @@
+// What approvals and tools may ask of a thread, without knowing what a thread is.
+
+import type { Principal } from '../auth/principal.ts';
+import type { Proposal } from '../model/approval.ts';
+import type { DeltaEvent, ThreadEvent } from '../model/event.ts';
+import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { Item } from '../model/item.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+
+export interface ThreadPort {
+  readonly threadId: ThreadId;
+  settings(): ThreadSettings;
+  /** Stores the events in one transaction, then shows them; settles when they are on disk. */
+  append(events: readonly ThreadEvent[]): Promise<Seq>;
+  /** Hands over streamed text: stored with the next commit, then shown. Settles when more may be handed over. */
+  stream(delta: DeltaEvent): Promise<void>;
+  /** The id, or a new one if an item of the thread has it already. */
+  uniqueItemId(id: ItemId | null, prefix: string): Promise<ItemId>;
+  /** Who is listening now and may answer questions. */
+  audience(): readonly Principal[];
+}
+
+/** One turn of a thread, as tools see it. */
+export interface TurnPort extends ThreadPort {
+  readonly turnId: TurnId;
+  /** Grants that hold for this turn and for the thread while it is loaded. */
+  readonly grants: GrantHolder;
+  /** The question that stands about a call of the model since before a restart. */
+  standing(callId: string): Standing | undefined;
+}
+
+export interface Standing {
+  readonly proposal: Proposal;
+  readonly item: Item;
+}
+
+export interface GrantHolder {
+  /** Digests of operations that were accepted, and until when. */
+  has(operationDigest: string): boolean;
+  add(operationDigest: string, until: 'turn' | 'session'): void;
+}

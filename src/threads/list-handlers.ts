@@ -1,0 +1,83 @@
+// Pages of threads, turns and items.
+
+import { AppError } from '../base/errors.ts';
+import { pageOf } from '../base/page.ts';
+import type { ThreadSortKey } from '../history/store.ts';
+import type { ThreadStatus } from '../model/thread.ts';
+import type { Params } from '../rpc/declare.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
+import { listMethods, type threadList } from './list-methods.ts';
+import { itemsPage, threadsPage, turnsPage } from './pages.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { threadView } from './view.ts';
+
+const SORT_KEYS: Record<string, ThreadSortKey> = {
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+  recency_at: 'recencyAt',
+};
+
+/** Where our threads come from, as the reference calls it. */
+const OUR_SOURCE = 'vscode';
+
+export function listHandlers(registry: ThreadRegistry): Route[] {
+  const storeOf = async (context: Context, threadId: string) => {
+    const store = await registry.storeOf(context.session.principal.tenant, threadId);
+    if (!store) throw new AppError('notFound', `thread not found: ${threadId}`, { threadId });
+    return store;
+  };
+  const statusOf = (tenant: string, id: string): ThreadStatus =>
+    registry.find(tenant, id)?.status ?? { type: 'notLoaded' };
+
+  return implement(listMethods, {
+    threadList: async (params, { session }) => {
+      const { tenant } = session.principal;
+      if (isEmpty(params)) return { data: [], readStates: {}, nextCursor: null, backwardsCursor: null };
+      const page = await threadsPage(registry.store(tenant), filterOf(params), params);
+      return {
+        ...page,
+        data: page.data.map((meta) => threadView(meta, statusOf(tenant, meta.id))),
+        readStates: Object.fromEntries(page.data.map((meta) => [meta.id, meta.readState])),
+      };
+    },
+    threadLoadedList: async (params, { session }) => {
+      const ids = registry.loadedIds(session.principal.tenant);
+      const { data, nextCursor } = pageOf(ids, params);
+      return { data: [...data], nextCursor };
+    },
+    threadTurnsList: async (params, context) =>
+      turnsPage(await storeOf(context, params.threadId), params.threadId, params),
+    threadItemsList: async (params, context) =>
+      itemsPage(await storeOf(context, params.threadId), params.threadId, params),
+  });
+}
+
+function filterOf(params: Params<typeof threadList>) {
+  if (params.originators) throw new AppError('invalid', 'filtering by originators is not supported');
+  if (params.sortKey === 'section_position') throw new AppError('invalid', 'section_position needs a sectionId');
+  const cwds = typeof params.cwd === 'string' ? [params.cwd] : params.cwd;
+  return {
+    archived: params.archived ?? false,
+    sortKey: SORT_KEYS[params.sortKey ?? 'created_at'] ?? 'createdAt',
+    direction: params.sortDirection ?? ('desc' as const),
+    ...(cwds ? { cwds } : {}),
+    ...(params.modelProviders?.length ? { modelProviders: params.modelProviders } : {}),
+    ...(params.searchTerm ? { searchTerm: params.searchTerm } : {}),
+    ...(params.includedThreadIds ? { includedIds: params.includedThreadIds } : {}),
+    ...(params.excludedThreadIds?.length ? { excludedIds: params.excludedThreadIds } : {}),
+  };
+}
+
+/** Filters that no thread of ours can pass: there are no sections, projects, sub-agents or attached threads. */
+function isEmpty(params: Params<typeof threadList>): boolean {
+  if (
+    params.sectionId ||
+    params.projectId ||
+    params.parentThreadId ||
+    params.ancestorThreadId ||
+    params.attachedToThreadId
+  )
+    return true;
+  const kinds = params.sourceKinds;
+  return kinds !== null && kinds !== undefined && kinds.length > 0 && !kinds.includes(OUR_SOURCE);
+}

@@ -1,0 +1,42 @@
+// A thread from its store: the catalogue's row, and the state of a turn that was open, folded from the log.
+
+import type { ThreadStore } from '../history/store.ts';
+import { lastSeq } from '../model/event.ts';
+import type { ItemId, ThreadId } from '../model/ids.ts';
+import { applyEvent, type LiveThread } from './state.ts';
+
+export interface LoadedThread {
+  readonly thread: LiveThread;
+  /** Text that was streamed for items of the open turn. */
+  readonly texts: ReadonlyMap<ItemId, string>;
+}
+
+const PAGE = 500;
+
+export async function loadThread(store: ThreadStore, id: ThreadId): Promise<LoadedThread | undefined> {
+  const [meta, head] = await Promise.all([store.meta(id), store.head(id)]);
+  if (!meta || head === undefined) return undefined;
+  const [last] = (await store.turns(id, { direction: 'desc', limit: 1 })).rows;
+  if (last?.status !== 'inProgress') return { thread: { meta, head, turn: null }, texts: new Map() };
+  return foldOpenTurn(store, { meta, head: last.seq - 1, turn: null });
+}
+
+async function foldOpenTurn(store: ThreadStore, before: LiveThread): Promise<LoadedThread> {
+  const pieces = new Map<ItemId, string[]>();
+  let thread = before;
+  for (;;) {
+    const page = await store.events(before.meta.id, thread.head, PAGE);
+    if (page.length === 0) break;
+    for (const stored of page) {
+      thread = applyEvent(thread, stored, lastSeq(stored));
+      if (stored.event.type !== 'delta') continue;
+      const { itemId, parts } = stored.event;
+      const known = pieces.get(itemId);
+      if (known) known.push(...parts);
+      else pieces.set(itemId, [...parts]);
+    }
+  }
+  const texts = new Map([...pieces].map(([itemId, parts]) => [itemId, parts.join('')]));
+  // The row holds everything already; folding has only found the open turn.
+  return { thread: { ...thread, meta: before.meta }, texts };
+}

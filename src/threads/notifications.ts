@@ -1,0 +1,98 @@
+// Everything that threads tell clients, as declared messages.
+
+import { z } from 'zod';
+import { Item } from '../model/item.ts';
+import { ReadState, Thread, ThreadStatus } from '../model/thread.ts';
+import { TokenUsage, Turn, TurnError } from '../model/turn.ts';
+import { notification } from '../rpc/declare.ts';
+import { WireSettings } from './schema.ts';
+
+const ofThread = { threadId: z.string() };
+const ofTurn = { ...ofThread, turnId: z.string() };
+const ofItem = { ...ofTurn, itemId: z.string() };
+const threadOnly = () => z.object(ofThread);
+const delta = () => z.object({ ...ofItem, delta: z.string() });
+
+export const threadStarted = notification('thread/started', () => z.object({ thread: Thread() }));
+export const threadStatusChanged = notification('thread/status/changed', () =>
+  z.object({ ...ofThread, status: ThreadStatus() }),
+);
+export const threadNameUpdated = notification('thread/name/updated', () =>
+  z.object({ ...ofThread, threadName: z.string().optional() }),
+);
+export const threadArchived = notification('thread/archived', threadOnly);
+export const threadUnarchived = notification('thread/unarchived', threadOnly);
+export const threadDeleted = notification('thread/deleted', threadOnly);
+export const threadClosed = notification('thread/closed', threadOnly);
+export const threadGoalCleared = notification('thread/goal/cleared', threadOnly);
+export const threadReverted = notification('thread/reverted', threadOnly);
+export const threadReadStateChanged = notification(
+  'thread/readState/changed',
+  () => z.object({ ...ofThread, readState: ReadState() }),
+  { experimental: true },
+);
+export const threadSettingsUpdated = notification('thread/settings/updated', () =>
+  z.object({ ...ofThread, threadSettings: WireSettings() }),
+);
+export const threadTokenUsageUpdated = notification('thread/tokenUsage/updated', () =>
+  z.object({
+    ...ofTurn,
+    tokenUsage: z.object({ total: TokenUsage(), last: TokenUsage(), modelContextWindow: z.number().nullable() }),
+  }),
+);
+export const turnStarted = notification('turn/started', () => z.object({ ...ofThread, turn: Turn() }));
+export const turnCompleted = notification('turn/completed', () => z.object({ ...ofThread, turn: Turn() }));
+export const itemStarted = notification('item/started', () =>
+  z.object({ item: Item(), ...ofTurn, startedAtMs: z.number() }),
+);
+export const itemCompleted = notification('item/completed', () =>
+  z.object({ item: Item(), ...ofTurn, contentTokenCount: z.number().nullable(), completedAtMs: z.number() }),
+);
+export const agentMessageDelta = notification('item/agentMessage/delta', delta);
+export const commandOutputDelta = notification('item/commandExecution/outputDelta', delta);
+export const reasoningSummaryPartAdded = notification('item/reasoning/summaryPartAdded', () =>
+  z.object({ ...ofItem, summaryIndex: z.number() }),
+);
+export const reasoningSummaryTextDelta = notification('item/reasoning/summaryTextDelta', () =>
+  z.object({ ...ofItem, delta: z.string(), summaryIndex: z.number() }),
+);
+export const reasoningTextDelta = notification('item/reasoning/textDelta', () =>
+  z.object({ ...ofItem, delta: z.string(), contentIndex: z.number() }),
+);
+export const errorNotice = notification('error', () =>
+  z.object({ error: TurnError(), willRetry: z.boolean(), ...ofTurn }),
+);
+export const warning = notification('warning', () =>
+  z.object({ threadId: z.string().nullable(), message: z.string() }),
+);
+
+export const deprecationNotice = notification('deprecationNotice', () =>
+  z.object({ summary: z.string(), details: z.string().nullable() }),
+);
+
+export const threadNotifications = {
+  deprecationNotice,
+  threadStarted,
+  threadStatusChanged,
+  threadNameUpdated,
+  threadArchived,
+  threadUnarchived,
+  threadDeleted,
+  threadClosed,
+  threadGoalCleared,
+  threadReverted,
+  threadReadStateChanged,
+  threadSettingsUpdated,
+  threadTokenUsageUpdated,
+  turnStarted,
+  turnCompleted,
+  itemStarted,
+  itemCompleted,
+  agentMessageDelta,
+  commandOutputDelta,
+  reasoningSummaryPartAdded,
+  reasoningSummaryTextDelta,
+  reasoningTextDelta,
+  errorNotice,
+  warning,
+};

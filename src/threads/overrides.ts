@@ -1,0 +1,41 @@
+// Settings that a client may name for a thread or a turn, as members of the params.
+
+import { z } from 'zod';
+import { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import { JsonObject, optional } from '../model/schema.ts';
+
+const text = () => optional(z.string());
+
+/** Named in thread/start, thread/resume and turn/start alike. */
+const shared = () => ({
+  model: text(),
+  serviceTier: text(),
+  cwd: text(),
+  runtimeWorkspaceRoots: optional(z.array(z.string())),
+  approvalPolicy: optional(ApprovalPolicy()),
+  approvalsReviewer: optional(ApprovalsReviewer()),
+  permissions: text(),
+  personality: text(),
+});
+
+export const threadOverrides = () => ({
+  ...shared(),
+  modelProvider: text(),
+  sandbox: optional(SandboxMode()),
+  config: optional(JsonObject()),
+  baseInstructions: text(),
+  developerInstructions: text(),
+});
+
+export const turnOverrides = () => ({
+  ...shared(),
+  sandboxPolicy: optional(SandboxPolicy()),
+  effort: text(),
+  summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),
+  collaborationMode: optional(JsonObject()),
+});
+
+const threadShape = () => z.object(threadOverrides());
+const turnShape = () => z.object(turnOverrides());
+export type ThreadOverrides = z.output<ReturnType<typeof threadShape>>;
+export type TurnOverrides = z.output<ReturnType<typeof turnShape>>;

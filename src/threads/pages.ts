@@ -1,0 +1,196 @@
+// Pages of turns, items and threads, as clients see them; a page that would be too large for a frame ends early.
+
+import { AppError } from '../base/errors.ts';
+import type { Direction, From, ItemRow, Page, ThreadQuery, ThreadStore, TurnRow } from '../history/store.ts';
+import type { Item } from '../model/item.ts';
+import type { ItemsView, Turn } from '../model/turn.ts';
+import { decodeCursor, encodeCursor, isSeq, isThreadKey, type ThreadKey } from './cursors.ts';
+import { turnView } from './view.ts';
+
+export interface PageRequest {
+  readonly cursor?: string | null | undefined;
+  readonly limit?: number | null | undefined;
+  readonly sortDirection?: Direction | null | undefined;
+}
+
+export interface WirePage<T> {
+  readonly data: T[];
+  readonly nextCursor: string | null;
+  readonly backwardsCursor: string | null;
+}
+
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 100;
+const MAX_ITEMS = 500;
+/** Characters of JSON after which a page ends; well below the largest frame. */
+const MAX_PAGE_TEXT = 6 * 1024 * 1024;
+
+const limitOf = (limit: number | null | undefined, most: number): number =>
+  limit === null || limit === undefined ? Math.min(DEFAULT_LIMIT, most) : Math.min(Math.max(limit, 1), most);
+
+export async function turnsPage(
+  store: ThreadStore,
+  threadId: string,
+  request: PageRequest & { itemsView?: ItemsView | null | undefined },
+): Promise<WirePage<Turn>> {
+  const scope = ['thread/turns/list', threadId];
+  const direction = request.sortDirection ?? 'desc';
+  const from = request.cursor ? { from: decodeCursor(scope, request.cursor, isSeq) } : {};
+  const page = await store.turns(threadId, { direction, limit: limitOf(request.limit, MAX_LIMIT), ...from });
+  const view = request.itemsView ?? 'summary';
+  const fitted = await fitPage(page, (row) => turnWithItems(store, threadId, row, view));
+  return wirePage(scope, fitted, (row) => row.seq);
+}
+
+export async function itemsPage(
+  store: ThreadStore,
+  threadId: string,
+  request: Omit<PageRequest, 'cursor'> & {
+    cursor?: string | { type: 'item'; itemId: string } | null | undefined;
+    turnId?: string | null | undefined;
+    deferOutput?: { commandExecution?: boolean | undefined } | null | undefined;
+  },
+) {
+  const turn = request.turnId ? { turnId: request.turnId } : {};
+  const scope = ['thread/items/list', threadId, request.turnId ?? null];
+  const from = await itemStart(store, threadId, scope, request.cursor ?? undefined);
+  const direction = request.sortDirection ?? 'asc';
+  const page = await store.items(threadId, {
+    direction,
+    limit: limitOf(request.limit, MAX_ITEMS),
+    ...turn,
+    ...(from ? { from } : {}),
+  });
+  const defer = request.deferOutput?.commandExecution ?? false;
+  const fitted = await fitPage(page, async (row) => itemEntry(row, defer));
+  const shown = wirePage(scope, fitted, (row) => row.seq);
+  return { ...shown, data: shown.data.filter(({ item }) => isShown(item)) };
+}
+
+async function itemStart(
+  store: ThreadStore,
+  threadId: string,
+  scope: unknown,
+  cursor: string | { type: 'item'; itemId: string } | undefined,
+): Promise<From<number> | undefined> {
+  if (cursor === undefined || cursor === '') return undefined;
+  if (typeof cursor === 'string') return decodeCursor(scope, cursor, isSeq);
+  const row = await store.item(threadId, cursor.itemId);
+  if (!row) throw new AppError('invalid', `item not found: ${cursor.itemId}`, { threadId, itemId: cursor.itemId });
+  return { key: row.seq, inclusive: false };
+}
+
+/** A message that still streams is not part of the pages: it comes whole, with its end. */
+const isShown = (item: Item): boolean => item.completedAtMs !== null || item.type === 'commandExecution';
+
+function itemEntry({ turnId, item }: ItemRow, deferOutput: boolean) {
+  const { startedAtMs, completedAtMs } = item;
+  if (deferOutput && item.type === 'commandExecution' && item.aggregatedOutput !== null) {
+    return { turnId, item: { ...item, aggregatedOutput: null }, outputDeferred: true, startedAtMs, completedAtMs };
+  }
+  return { turnId, item, startedAtMs, completedAtMs };
+}
+
+async function turnWithItems(store: ThreadStore, threadId: string, row: TurnRow, view: ItemsView): Promise<Turn> {
+  switch (view) {
+    case 'notLoaded':
+      return turnView(row, [], view);
+    case 'summary': {
+      const ids = [row.firstUserItemId, row.lastMessageId].filter((id) => id !== null);
+      const rows = await Promise.all([...new Set(ids)].map((id) => store.item(threadId, id)));
+      return turnView(
+        row,
+        rows.flatMap((found) => (found && isShown(found.item) ? [found.item] : [])),
+        view,
+      );
+    }
+    case 'full':
+      return turnView(row, await allItems(store, threadId, row.id), view);
+  }
+}
+
+async function allItems(store: ThreadStore, threadId: string, turnId: string): Promise<Item[]> {
+  const items: Item[] = [];
+  let from: { from: From<number> } | Record<string, never> = {};
+  for (;;) {
+    const page = await store.items(threadId, { direction: 'asc', limit: MAX_ITEMS, turnId, ...from });
+    items.push(...page.rows.map((row) => row.item).filter(isShown));
+    const last = page.rows.at(-1);
+    if (!page.hasMore || !last) return items;
+    from = { from: { key: last.seq, inclusive: false } };
+  }
+}
+
+/** The newest turns with their items, oldest first, as many as a frame takes; says whether some were left out. */
+export async function wholeTurns(
+  store: ThreadStore,
+  threadId: string,
+): Promise<{ turns: Turn[]; isTruncated: boolean }> {
+  const turns: Turn[] = [];
+  let size = 0;
+  let cursor: string | null = null;
+  do {
+    const page: WirePage<Turn> = await turnsPage(store, threadId, { cursor, limit: MAX_LIMIT, itemsView: 'full' });
+    for (const turn of page.data) {
+      size += JSON.stringify(turn).length;
+      if (size > MAX_PAGE_TEXT && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
+      turns.push(turn);
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return { turns: turns.reverse(), isTruncated: false };
+}
+
+/** Cursors that begin, newest first, at the newest turn and item; null when there is none. */
+export async function newestCursors(store: ThreadStore, threadId: string) {
+  const newest = { direction: 'desc' as const, limit: 1 };
+  const [turns, items] = await Promise.all([store.turns(threadId, newest), store.items(threadId, newest)]);
+  const cursor = (scope: unknown, row: { seq: number } | undefined) =>
+    row ? encodeCursor(scope, { key: row.seq, inclusive: true }) : null;
+  return {
+    turnsBackwardsCursor: cursor(['thread/turns/list', threadId], turns.rows[0]),
+    itemsBackwardsCursor: cursor(['thread/items/list', threadId, null], items.rows[0]),
+  };
+}
+
+export async function threadsPage(
+  store: ThreadStore,
+  filter: Omit<ThreadQuery, 'limit' | 'from'>,
+  request: PageRequest,
+) {
+  const scope = ['thread/list', filter];
+  const from = request.cursor ? { from: decodeCursor<ThreadKey>(scope, request.cursor, isThreadKey) } : {};
+  const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
+  const key = { createdAt: 'createdAtMs', updatedAt: 'updatedAtMs', recencyAt: 'recencyAtMs' } as const;
+  const fitted = await fitPage(page, async (meta) => meta);
+  return wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }));
+}
+
+interface Fitted<R, T> {
+  readonly rows: readonly R[];
+  readonly shown: readonly T[];
+  readonly hasMore: boolean;
+}
+
+async function fitPage<R, T>(page: Page<R>, show: (row: R) => Promise<T>): Promise<Fitted<R, T>> {
+  const shown: T[] = [];
+  let size = 0;
+  for (const row of page.rows) {
+    const each = await show(row);
+    size += JSON.stringify(each).length;
+    if (size > MAX_PAGE_TEXT && shown.length > 0)
+      return { rows: page.rows.slice(0, shown.length), shown, hasMore: true };
+    shown.push(each);
+  }
+  return { rows: page.rows, shown, hasMore: page.hasMore };
+}
+
+function wirePage<R, T, K>(scope: unknown, page: Fitted<R, T>, keyOf: (row: R) => K): WirePage<T> {
+  const first = page.rows[0];
+  const last = page.rows.at(-1);
+  return {
+    data: [...page.shown],
+    nextCursor: page.hasMore && last !== undefined ? encodeCursor(scope, { key: keyOf(last), inclusive: false }) : null,
+    backwardsCursor: first === undefined ? null : encodeCursor(scope, { key: keyOf(first), inclusive: true }),
+  };
+}

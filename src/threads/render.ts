@@ -1,0 +1,223 @@
+// Stored events to notifications of the native dialect, each encoded once for all who get it.
+
+import { commandApproval, commandApprovalParams, serverRequestResolved } from '../approvals/requests.ts';
+import type { Proposal } from '../model/approval.ts';
+import { type DeltaEvent, lastSeq, type StoredEvent } from '../model/event.ts';
+import type { ApprovalId, Seq, ThreadId } from '../model/ids.ts';
+import type { Item } from '../model/item.ts';
+import type { ReadState, ThreadStatus, WaitingFlag } from '../model/thread.ts';
+import type { Turn } from '../model/turn.ts';
+import type { Notification } from '../rpc/declare.ts';
+import { notificationFrame, requestFrame, withVersion } from '../rpc/message.ts';
+import * as tell from './notifications.ts';
+import { seconds, settingsView } from './view.ts';
+
+/** One frame for a client, in both forms of the envelope; each is made when first asked for. */
+export class Frame {
+  readonly method: string;
+  readonly experimental: boolean;
+  /** Set on a question of the server: the approval it is about, and its id. */
+  readonly question: { readonly approvalId: ApprovalId; readonly requestId: number } | undefined;
+  readonly #text: string;
+  #plain: Buffer | undefined;
+  #versioned: Buffer | undefined;
+
+  constructor(method: string, text: string, options: { experimental?: boolean; question?: Frame['question'] } = {}) {
+    this.method = method;
+    this.#text = text;
+    this.experimental = options.experimental ?? false;
+    this.question = options.question;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  encoded(versioned: boolean): Buffer {
+    if (versioned) {
+      this.#versioned ??= Buffer.from(withVersion(this.#text));
+      return this.#versioned;
+    }
+    this.#plain ??= Buffer.from(this.#text);
+    return this.#plain;
+  }
+}
+
+/** What rendering needs to know beside the event itself. */
+export interface RenderContext {
+  readonly threadId: ThreadId;
+  /** The message with which a turn ended. */
+  item(itemId: string): Item | undefined;
+  /** The id under which clients are asked; undefined: the question has ended. */
+  requestIdOf(approvalId: ApprovalId): number | undefined;
+  /** After the event, if the event is the newest. */
+  readState(): ReadState;
+}
+
+/**
+ * The frames of one event, in order. The last one that belongs to the event's own place carries `seq`; what only mirrors it in the
+ * list of threads does not, so that a client that was cut off in between gets the event again.
+ */
+export function render(stored: StoredEvent, context: RenderContext): Frame[] {
+  const { event, atMs, seq } = stored;
+  const { threadId } = context;
+  const frame = <P>(kind: Notification, params: P, place?: Seq) =>
+    new Frame(kind.method, notificationFrame(kind.method, JSON.stringify(params), atMs, place), {
+      experimental: kind.experimental,
+    });
+  const status = (value: ThreadStatus) => frame(tell.threadStatusChanged, { threadId, status: value });
+  switch (event.type) {
+    case 'delta':
+      return renderDelta(event, seq, atMs, threadId);
+    case 'turnStarted': {
+      const turn: Turn = {
+        ...EMPTY_TURN,
+        id: event.turnId,
+        rootTurnId: event.rootTurnId,
+        startedAt: seconds(event.startedAtMs),
+      };
+      return [status({ type: 'active', activeFlags: [] }), frame(tell.turnStarted, { threadId, turn }, seq)];
+    }
+    case 'itemStarted': {
+      const { item, turnId } = event;
+      return [frame(tell.itemStarted, { item, threadId, turnId, startedAtMs: item.startedAtMs ?? atMs }, seq)];
+    }
+    case 'itemCompleted': {
+      const { item, turnId } = event;
+      const completedAtMs = item.completedAtMs ?? atMs;
+      return [frame(tell.itemCompleted, { item, threadId, turnId, contentTokenCount: null, completedAtMs }, seq)];
+    }
+    case 'summaryPartAdded': {
+      const { turnId, itemId, index } = event;
+      return [frame(tell.reasoningSummaryPartAdded, { threadId, turnId, itemId, summaryIndex: index }, seq)];
+    }
+    case 'usageReported': {
+      const { turnId, total, last, contextWindow } = event;
+      const tokenUsage = { total, last, modelContextWindow: contextWindow };
+      return [frame(tell.threadTokenUsageUpdated, { threadId, turnId, tokenUsage }, seq)];
+    }
+    case 'errorReported': {
+      const { error, willRetry, turnId } = event;
+      return [frame(tell.errorNotice, { error, willRetry, threadId, turnId }, seq)];
+    }
+    case 'warned':
+      return [frame(tell.warning, { threadId, message: event.message }, seq)];
+    case 'settingsChanged':
+      return [frame(tell.threadSettingsUpdated, { threadId, threadSettings: settingsView(event.settings) }, seq)];
+    case 'approvalRequested': {
+      const requestId = context.requestIdOf(event.proposal.id);
+      const waiting = event.flags ? [status(active(event.flags))] : [];
+      return requestId === undefined ? waiting : [...waiting, questionFrame(threadId, event.proposal, requestId)];
+    }
+    case 'approvalResolved': {
+      const resolved = frame(serverRequestResolved, { threadId, requestId: event.requestId }, seq);
+      return event.flags ? [resolved, status(active(event.flags))] : [resolved];
+    }
+    case 'turnCompleted': {
+      const message = event.lastMessageId === null ? undefined : context.item(event.lastMessageId);
+      const turn: Turn = {
+        id: event.turnId,
+        rootTurnId: event.rootTurnId,
+        items: message ? [message] : [],
+        itemsView: message ? 'summary' : 'notLoaded',
+        status: event.status,
+        error: event.error,
+        startedAt: seconds(event.startedAtMs),
+        completedAt: event.completedAtMs === null ? null : seconds(event.completedAtMs),
+        durationMs: event.durationMs,
+      };
+      const read =
+        event.status === 'interrupted'
+          ? []
+          : [
+              frame(tell.threadReadStateChanged, {
+                threadId,
+                readState: { ...context.readState(), revision: event.revision },
+              }),
+            ];
+      const rest: ThreadStatus = event.status === 'failed' ? { type: 'systemError' } : { type: 'idle' };
+      return [...read, status(rest), frame(tell.turnCompleted, { threadId, turn }, seq)];
+    }
+    case 'turnsReverted':
+      return [frame(tell.threadReverted, { threadId }, seq)];
+    case 'threadNamed':
+      return [
+        frame(tell.threadNameUpdated, { threadId, ...(event.name === null ? {} : { threadName: event.name }) }, seq),
+      ];
+    case 'threadCreated':
+    case 'threadArchived':
+    case 'threadUnarchived':
+    case 'threadRead':
+    case 'contextAdded':
+    case 'steered':
+      return [];
+  }
+}
+
+const EMPTY_TURN: Omit<Turn, 'id' | 'rootTurnId' | 'startedAt'> = {
+  items: [],
+  itemsView: 'notLoaded',
+  status: 'inProgress',
+  error: null,
+  completedAt: null,
+  durationMs: null,
+};
+
+const active = (activeFlags: WaitingFlag[]): ThreadStatus => ({ type: 'active', activeFlags });
+
+/** A standing question as a request to a client. */
+export function questionFrame(threadId: ThreadId, proposal: Proposal, requestId: number): Frame {
+  const text = requestFrame(
+    String(requestId),
+    commandApproval.method,
+    commandApprovalParams(threadId, proposal),
+    false,
+  );
+  return new Frame(commandApproval.method, text, { question: { approvalId: proposal.id, requestId } });
+}
+
+const DELTAS = {
+  text: { method: tell.agentMessageDelta.method, index: undefined },
+  output: { method: tell.commandOutputDelta.method, index: undefined },
+  summary: { method: tell.reasoningSummaryTextDelta.method, index: 'summaryIndex' },
+  reasoning: { method: tell.reasoningTextDelta.method, index: 'contentIndex' },
+} as const;
+
+/** One notification a part; only the text and the place differ, so the rest is written once. */
+function renderDelta(event: DeltaEvent, seq: Seq, atMs: number, threadId: ThreadId): Frame[] {
+  const { method, index } = DELTAS[event.stream];
+  const place = index === undefined ? '' : `,"${index}":${event.index ?? 0}`;
+  const start = `{"method":"${method}","params":{"threadId":${JSON.stringify(threadId)},"turnId":${JSON.stringify(event.turnId)},"itemId":${JSON.stringify(event.itemId)}${place},"delta":`;
+  const end = `},"emittedAtMs":${atMs},"seq":`;
+  return event.parts.map((part, offset) => new Frame(method, `${start}${JSON.stringify(part)}${end}${seq + offset}}`));
+}
+
+/** Joins neighbouring deltas of one text, for whoever reads the log later; the joined delta carries the last place. */
+export function mergeDeltas(page: readonly StoredEvent[]): StoredEvent[] {
+  const merged: StoredEvent[] = [];
+  for (const stored of page) {
+    const last = merged.at(-1);
+    if (stored.event.type !== 'delta') {
+      merged.push(stored);
+      continue;
+    }
+    const text = stored.event.parts.join('');
+    const place = lastSeq(stored);
+    if (last?.event.type === 'delta' && isSameText(last.event, stored.event) && !isLong(last.event)) {
+      const parts = [`${last.event.parts[0]}${text}`];
+      merged[merged.length - 1] = { seq: place, atMs: stored.atMs, event: { ...last.event, parts } };
+    } else {
+      merged.push({ seq: place, atMs: stored.atMs, event: { ...stored.event, parts: [text] } });
+    }
+  }
+  return merged;
+}
+
+/** Characters above which a joined delta takes no more, so that no frame nears the limit. */
+const MAX_JOINED = 256 * 1024;
+
+const isLong = (event: DeltaEvent): boolean => (event.parts[0]?.length ?? 0) > MAX_JOINED;
+
+function isSameText(a: DeltaEvent, b: DeltaEvent): boolean {
+  return a.itemId === b.itemId && a.stream === b.stream && a.index === b.index;
+}

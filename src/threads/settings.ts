@@ -1,0 +1,187 @@
+// What a client asks of a thread's settings, against the configuration and what this client may have.
+
+import { isAbsolute, normalize, resolve } from 'node:path';
+import type { Principal } from '../auth/principal.ts';
+import { AppError } from '../base/errors.ts';
+import { checkCeiling, checkRemoteOverrides } from '../config/ceiling.ts';
+import { type ConfigSource, withOverrides } from '../config/load.ts';
+import { isWithin, policyOfMode, policyOfProfile } from '../config/profiles.ts';
+import type { Config } from '../config/schema.ts';
+import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
+import { isBelow } from '../fs/containment.ts';
+import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
+import type { SandboxPolicy } from '../model/policy.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+import type { ThreadOverrides, TurnOverrides } from './overrides.ts';
+
+export interface SettingsParts {
+  readonly config: ConfigSource;
+  /** What relative folders are relative to. */
+  readonly cwd: string;
+  /** The backend's own default, where no model is configured. */
+  readonly fallbackModel: () => Promise<string>;
+}
+
+/** The settings of a thread that is about to start. Rejects as *invalid*, or as *forbidden* when wider than the operator allows. */
+export async function settingsOfStart(
+  params: ThreadOverrides,
+  principal: Principal,
+  parts: SettingsParts,
+): Promise<ThreadSettings> {
+  const loaded = await parts.config.load();
+  const overrides = params.config ?? {};
+  if (!principal.isLocal) checkRemoteOverrides(overrides);
+  const config = Object.keys(overrides).length > 0 ? withOverrides(loaded, overrides) : loaded;
+  checkShared(params);
+  const cwd = folder(params.cwd, parts.cwd);
+  const wishes: ThreadWishes = {
+    ...params,
+    workspaceRoots: params.runtimeWorkspaceRoots,
+    ...remoteDefault(params, loaded, principal),
+  };
+  const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
+  if (!principal.isLocal) await checkCeiling(loaded, settings, isBelow);
+  return settings;
+}
+
+/** What is configured for everybody comes down to the ceiling; what a client asks for does not. */
+function remoteDefault(params: ThreadOverrides, config: Config, principal: Principal): ThreadWishes {
+  if (principal.isLocal || params.sandbox || params.permissions) return {};
+  const configured = config.sandbox_mode;
+  return configured && !isWithin(configured, config.remote.sandbox) ? { sandbox: config.remote.sandbox } : {};
+}
+
+/** The settings after the overrides of a turn or a resume; the same object when they change nothing. */
+export async function settingsAfter(
+  before: ThreadSettings,
+  params: Partial<ThreadOverrides & TurnOverrides>,
+  principal: Principal,
+  parts: SettingsParts,
+): Promise<ThreadSettings> {
+  checkShared(params);
+  if (params.permissions && params.sandboxPolicy) throw clash('permissions', 'sandboxPolicy');
+  if (params.permissions && params.sandbox) throw clash('permissions', 'sandbox');
+  const after: ThreadSettings = {
+    ...before,
+    ...given({
+      model: params.model,
+      modelProvider: params.modelProvider,
+      approvalPolicy: params.approvalPolicy,
+      approvalsReviewer: params.approvalsReviewer,
+      effort: params.effort,
+      summary: params.summary,
+      serviceTier: params.serviceTier,
+      personality: params.personality,
+      baseInstructions: params.baseInstructions,
+      developerInstructions: params.developerInstructions,
+    }),
+    ...(await sandboxAfter(params, parts)),
+    ...foldersAfter(before, params, parts.cwd),
+    ...modeAfter(params),
+  };
+  if (JSON.stringify(after) === JSON.stringify(before)) return before;
+  if (!principal.isLocal) {
+    checkRemoteOverrides(params.config ?? {});
+    await checkCeiling(await parts.config.load(), after, isBelow);
+  }
+  return after;
+}
+
+/** Which overrides were asked for, for an answer that has to refuse them. */
+export function namesOfOverrides(before: ThreadSettings, after: ThreadSettings): string[] {
+  return Object.keys(after).filter((key) => {
+    const name = key as keyof ThreadSettings;
+    return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
+  });
+}
+
+/** Rejects input that no turn takes: too large a text, or a file beyond what a remote client may name. */
+export async function checkInput(
+  input: readonly UserInput[],
+  principal: Principal,
+  parts: SettingsParts,
+): Promise<void> {
+  const characters = input.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  if (characters > MAX_INPUT_CHARACTERS) {
+    throw new AppError('invalid', `Input exceeds the maximum length of ${MAX_INPUT_CHARACTERS} characters.`, {
+      input_error_code: 'input_too_large',
+      max_chars: MAX_INPUT_CHARACTERS,
+      actual_chars: characters,
+    });
+  }
+  if (principal.isLocal) return;
+  const { remote } = await parts.config.load();
+  for (const part of input) {
+    if (!('path' in part) || (await isBelow(part.path, remote.roots))) continue;
+    throw new AppError('forbidden', 'a file of the input is beyond the folders that remote clients may have here');
+  }
+}
+
+function checkShared(params: Partial<ThreadOverrides>): void {
+  const relative = params.runtimeWorkspaceRoots?.find((root) => !isAbsolute(root));
+  if (relative !== undefined) {
+    throw new AppError('invalid', 'Invalid request: runtimeWorkspaceRoots: an absolute path is needed');
+  }
+  if (params.approvalsReviewer && params.approvalsReviewer !== 'user') {
+    throw new AppError(
+      'invalid',
+      `approvalsReviewer "${params.approvalsReviewer}" is not supported: approvals are answered by people`,
+    );
+  }
+}
+
+function folder(wanted: string | null | undefined, base: string): string {
+  return wanted ? normalize(isAbsolute(wanted) ? wanted : resolve(base, wanted)).replace(/(.)\/+$/, '$1') : base;
+}
+
+function foldersAfter(before: ThreadSettings, params: Partial<ThreadOverrides>, base: string): Partial<ThreadSettings> {
+  const roots = params.runtimeWorkspaceRoots;
+  if (!params.cwd) return roots ? { workspaceRoots: roots } : {};
+  const cwd = folder(params.cwd, base);
+  const follows = before.workspaceRoots.length === 1 && before.workspaceRoots[0] === before.cwd;
+  return { cwd, workspaceRoots: roots ?? (follows ? [cwd] : before.workspaceRoots) };
+}
+
+async function sandboxAfter(
+  params: Partial<ThreadOverrides & TurnOverrides>,
+  parts: SettingsParts,
+): Promise<Partial<ThreadSettings>> {
+  if (params.permissions) {
+    return {
+      sandboxPolicy: policyOfProfile(params.permissions),
+      permissionProfile: { id: params.permissions, extends: null },
+    };
+  }
+  if (params.sandboxPolicy) return { sandboxPolicy: absoluteRoots(params.sandboxPolicy), permissionProfile: null };
+  if (!params.sandbox) return {};
+  return { sandboxPolicy: policyOfMode(await parts.config.load(), params.sandbox), permissionProfile: null };
+}
+
+function absoluteRoots(policy: SandboxPolicy): SandboxPolicy {
+  if (policy.type === 'workspaceWrite' && policy.writableRoots.some((root) => !isAbsolute(root))) {
+    throw new AppError('invalid', 'Invalid request: sandboxPolicy.writableRoots: an absolute path is needed');
+  }
+  return policy;
+}
+
+/** A collaboration mode brings its model and effort, which go before those named beside it. */
+function modeAfter({ collaborationMode }: Partial<TurnOverrides>): Partial<ThreadSettings> {
+  if (!collaborationMode) return {};
+  const { model, reasoning_effort: effort } = (collaborationMode.settings ?? {}) as Record<string, unknown>;
+  return {
+    collaborationMode,
+    ...(typeof model === 'string' ? { model } : {}),
+    ...(typeof effort === 'string' ? { effort } : {}),
+  };
+}
+
+const clash = (one: string, other: string): AppError =>
+  new AppError('invalid', `\`${one}\` cannot be combined with \`${other}\``);
+
+type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+function given<T extends object>(wishes: T): Given<T> {
+  return Object.fromEntries(
+    Object.entries(wishes).filter(([, value]) => value !== undefined && value !== null),
+  ) as Given<T>;
+}

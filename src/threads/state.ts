@@ -1,0 +1,105 @@
+// Pure: what is known about a loaded thread, as a function of its events: settings and the open turn, never the whole history.
+
+import { derive, type TableReader } from '../history/tables.ts';
+import type { Proposal } from '../model/approval.ts';
+import type { EventOf, StoredEvent } from '../model/event.ts';
+import type { ApprovalId, ItemId, Seq, TurnId } from '../model/ids.ts';
+import type { Item, ItemOf } from '../model/item.ts';
+import type { ThreadMeta, ThreadStatus, WaitingFlag } from '../model/thread.ts';
+
+export interface OpenTurn {
+  readonly id: TurnId;
+  readonly rootTurnId: TurnId;
+  readonly seq: Seq;
+  readonly startedAtMs: number;
+  readonly outputSchema: unknown;
+  /** Items that were begun and not completed. */
+  readonly items: ReadonlyMap<ItemId, Item>;
+  readonly lastMessage: ItemOf<'agentMessage'> | null;
+  readonly questions: ReadonlyMap<ApprovalId, StandingQuestion>;
+  /** Input that was accepted and not taken yet. */
+  readonly steered: readonly EventOf<'steered'>[];
+}
+
+export interface StandingQuestion {
+  readonly proposal: Proposal;
+  readonly seq: Seq;
+}
+
+export interface LiveThread {
+  readonly meta: ThreadMeta;
+  readonly head: Seq;
+  readonly turn: OpenTurn | null;
+}
+
+/** Rows are the store's concern; the meta does not depend on them. */
+const NO_TABLES: TableReader = { turn: () => undefined, itemSeq: () => undefined };
+
+export function applyEvent(thread: LiveThread, stored: StoredEvent, lastSeq: Seq): LiveThread {
+  if (stored.event.type === 'delta') return { ...thread, head: lastSeq };
+  const { meta } = derive(thread.meta, stored, NO_TABLES);
+  const reverted = stored.event.type === 'turnsReverted' ? stored.event.turnIds.length : 0;
+  const turnCount = meta.turnCount - reverted;
+  return {
+    meta: reverted === 0 ? meta : { ...meta, turnCount },
+    head: lastSeq,
+    turn: applyToTurn(thread.turn, stored),
+  };
+}
+
+function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
+  if (event.type === 'turnStarted') {
+    const { turnId: id, rootTurnId, startedAtMs, outputSchema } = event;
+    const nothing = { items: new Map(), lastMessage: null, questions: new Map(), steered: [] };
+    return { id, rootTurnId, seq, startedAtMs, outputSchema, ...nothing };
+  }
+  if (!turn || !('turnId' in event) || event.turnId !== turn.id) return turn;
+  switch (event.type) {
+    case 'turnCompleted':
+      return null;
+    case 'itemStarted':
+      return {
+        ...turn,
+        items: new Map(turn.items).set(event.item.id, event.item),
+        steered: withoutItem(turn, event.item.id),
+      };
+    case 'itemCompleted': {
+      const items = new Map(turn.items);
+      items.delete(event.item.id);
+      return { ...turn, items, lastMessage: event.item.type === 'agentMessage' ? event.item : turn.lastMessage };
+    }
+    case 'approvalRequested':
+      return { ...turn, questions: new Map(turn.questions).set(event.proposal.id, { proposal: event.proposal, seq }) };
+    case 'approvalResolved': {
+      const questions = new Map(turn.questions);
+      questions.delete(event.approvalId);
+      return { ...turn, questions };
+    }
+    case 'steered':
+      return { ...turn, steered: [...turn.steered, event] };
+    default:
+      return turn;
+  }
+}
+
+function withoutItem(turn: OpenTurn, itemId: ItemId): OpenTurn['steered'] {
+  return turn.steered.some((each) => each.itemId === itemId)
+    ? turn.steered.filter((each) => each.itemId !== itemId)
+    : turn.steered;
+}
+
+export function waitingFlags(turn: OpenTurn | null): WaitingFlag[] {
+  return turn && turn.questions.size > 0 ? ['waitingOnApproval'] : [];
+}
+
+export function statusOf({ meta, turn }: LiveThread): ThreadStatus {
+  if (turn) return { type: 'active', activeFlags: waitingFlags(turn) };
+  return meta.failed ? { type: 'systemError' } : { type: 'idle' };
+}
+
+/** Nothing is under way but questions to people: such a turn survives a stop of the server. */
+export function onlyWaitsForPeople(turn: OpenTurn): boolean {
+  if (turn.questions.size === 0 || turn.steered.length > 0) return false;
+  const asked = new Set([...turn.questions.values()].map(({ proposal }) => proposal.itemId));
+  return [...turn.items.keys()].every((itemId) => asked.has(itemId));
+}

@@ -1,0 +1,51 @@
+// Input that reaches a running turn: durable when it is accepted, a message of the thread when the backend takes it.
+
+import type { Steering } from '../agent/backend.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { EventOf, ThreadEvent } from '../model/event.ts';
+import { userMessage } from '../model/item.ts';
+
+export class SteeringBox implements Steering {
+  readonly #accept: (events: readonly ThreadEvent[]) => void;
+  readonly #now: () => number;
+  #waiting: EventOf<'steered'>[] = [];
+  #abort = new AbortController();
+
+  /** `accept` hands events to the log. */
+  constructor(accept: (events: readonly ThreadEvent[]) => void, now: () => number) {
+    this.#accept = accept;
+    this.#now = now;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  put(input: EventOf<'steered'>): void {
+    this.#waiting.push(input);
+    this.#abort.abort('steered');
+  }
+
+  take(): readonly ContextItem[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    this.#abort = new AbortController();
+    if (taken.length > 0) this.#accept(taken.flatMap((input) => messageEvents(input, this.#now())));
+    return taken.map(contextOf);
+  }
+}
+
+function contextOf(input: EventOf<'steered'>): ContextItem {
+  return { type: 'user', content: input.content };
+}
+
+/** What makes accepted input a message of the thread and a part of the model's view. */
+export function messageEvents(input: Omit<EventOf<'steered'>, 'type'>, atMs: number): ThreadEvent[] {
+  const { turnId, itemId, content, clientId } = input;
+  const item = userMessage(itemId, content, clientId, atMs);
+  return [
+    { type: 'itemStarted', turnId, item },
+    { type: 'itemCompleted', turnId, item: { ...item, completedAtMs: atMs } },
+    { type: 'contextAdded', turnId, items: [{ type: 'user', content }] },
+  ];
+}

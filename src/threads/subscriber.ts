@@ -1,0 +1,44 @@
+// A session as a listener of threads: what it wants of each frame, in its form, and where its answers go.
+
+import type { ApprovalBroker } from '../approvals/broker.ts';
+import type { Session } from '../rpc/session.ts';
+import type { Subscriber } from './cursor.ts';
+import type { Frame } from './render.ts';
+
+/** One subscriber a session, so that subscribing twice is being subscribed once. */
+export function createSubscribers(broker: ApprovalBroker): (session: Session) => Subscriber {
+  const known = new WeakMap<Session, Subscriber>();
+  return (session) => {
+    let subscriber = known.get(session);
+    if (!subscriber) {
+      subscriber = createSubscriber(session, broker);
+      known.set(session, subscriber);
+    }
+    return subscriber;
+  };
+}
+
+function createSubscriber(session: Session, broker: ApprovalBroker): Subscriber {
+  const { peer, principal } = session;
+  const wants = (frame: Frame): boolean => {
+    if (frame.question === undefined) return session.wants(frame);
+    return principal.permissions.has('approval:resolve');
+  };
+  return {
+    id: session.id,
+    principal,
+    signal: session.signal,
+    isFull: () => peer.outbox.isFull(),
+    hasRoom: () => peer.outbox.hasRoom(),
+    forget: (requestId) => peer.forget(requestId),
+    send(frames) {
+      const wanted = frames.filter(wants);
+      for (const { question } of wanted) {
+        if (question) {
+          session.expect(question.requestId, (answer) => broker.answered(question.approvalId, answer, principal));
+        }
+      }
+      if (wanted.length > 0) peer.sendFrames(wanted.map((frame) => frame.encoded(peer.echoesVersion)));
+    },
+  };
+}

@@ -1,0 +1,214 @@
+// The life of a thread, as declared methods.
+
+import { z } from 'zod';
+import { JsonObject, optional } from '../model/schema.ts';
+import { ReadState, Thread } from '../model/thread.ts';
+import { ItemsView } from '../model/turn.ts';
+import { request, threadQueue, unqueued } from '../rpc/declare.ts';
+import { threadOverrides, turnOverrides } from './overrides.ts';
+import { adopted, TurnsPage } from './schema.ts';
+
+const threadId = () => ({ threadId: z.string() });
+const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
+const nothing = () => z.object({});
+export const SortDirection = () => z.enum(['asc', 'desc']);
+
+export const threadStart = request('thread/start', {
+  params: () =>
+    z.object({
+      ...threadOverrides(),
+      serviceName: optional(z.string()),
+      ephemeral: optional(z.boolean()),
+      historyMode: optional(z.enum(['paginated', 'legacy'])),
+      threadSource: optional(z.string()),
+      environments: optional(z.array(z.object({ environmentId: z.string() }))),
+      dynamicTools: optional(z.array(JsonObject())),
+      threadId: optional(z.string()),
+      title: optional(z.string()),
+      metadata: optional(JsonObject()),
+    }),
+  result: () => z.object(adopted()),
+  queue: (params) => (params.threadId ? threadQueue(params.threadId) : 'none'),
+  needs: 'thread:write',
+  mutates: 'store',
+  experimentalFields: [
+    'allowProviderModelFallback',
+    'daybreakEnabled',
+    'dynamicTools',
+    'environments',
+    'experimentalRawEvents',
+    'historyMode',
+    'mockExperimentalField',
+    'multiAgentMode',
+    'permissions',
+    'projectId',
+    'runtimeWorkspaceRoots',
+    'selectedCapabilityRoots',
+  ],
+});
+
+export const threadResume = request('thread/resume', {
+  params: () =>
+    z.object({
+      ...threadId(),
+      ...threadOverrides(),
+      history: optional(z.array(z.unknown())),
+      path: optional(z.string()),
+      excludeTurns: optional(z.boolean()),
+      initialTurnsPage: optional(
+        z.object({
+          limit: optional(z.int().min(0)),
+          sortDirection: optional(SortDirection()),
+          itemsView: optional(ItemsView()),
+        }),
+      ),
+      /** Ours: what came behind this event follows as ordinary notifications. */
+      afterEventSeq: optional(z.int().min(0)),
+    }),
+  result: () =>
+    z.object({
+      ...adopted(),
+      collaborationMode: JsonObject().nullable(),
+      initialTurnsPage: TurnsPage().nullable(),
+      turnsBackwardsCursor: z.string().nullable(),
+      itemsBackwardsCursor: z.string().nullable(),
+      headSeq: z.number(),
+      turnsTruncated: z.boolean().optional(),
+    }),
+  queue: ofThread,
+  needs: 'thread:read',
+  mutates: false,
+  experimentalFields: ['history', 'initialTurnsPage', 'path', 'permissions', 'runtimeWorkspaceRoots'],
+});
+
+export const threadRead = request('thread/read', {
+  params: () =>
+    z.object({
+      ...threadId(),
+      includeTurns: optional(z.boolean()),
+      /** Ours: the notifications behind this event, as a page. */
+      afterEventSeq: optional(z.int().min(0)),
+      limit: optional(z.int().min(0)),
+    }),
+  result: () =>
+    z.object({
+      thread: Thread(),
+      readState: ReadState().nullable(),
+      headSeq: z.number(),
+      events: z
+        .array(z.object({ seq: z.number(), method: z.string(), params: z.unknown(), emittedAtMs: z.number() }))
+        .optional(),
+      nextSeq: z.number().optional(),
+      turnsTruncated: z.boolean().optional(),
+    }),
+  queue: (params) => ({ ...threadQueue(params.threadId), shared: true }),
+  needs: 'thread:read',
+  mutates: false,
+});
+
+export const threadUnsubscribe = request('thread/unsubscribe', {
+  params: () => z.object(threadId()),
+  result: () => z.object({ status: z.enum(['unsubscribed', 'notSubscribed', 'notLoaded']) }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+  isStop: true,
+});
+
+export const threadNameSet = request('thread/name/set', {
+  params: () => z.object({ ...threadId(), name: z.string() }),
+  result: nothing,
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: 'store',
+});
+
+export const threadArchive = request('thread/archive', {
+  params: () => z.object(threadId()),
+  result: nothing,
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: 'store',
+});
+
+export const threadUnarchive = request('thread/unarchive', {
+  params: () => z.object(threadId()),
+  result: () => z.object({ thread: Thread() }),
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: 'store',
+});
+
+export const threadDelete = request('thread/delete', {
+  params: () => z.object({ ...threadId(), dryRun: optional(z.boolean()) }),
+  result: () => z.object({ threadIds: z.array(z.string()).optional() }),
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: 'store',
+});
+
+export const threadRollback = request('thread/rollback', {
+  params: () => z.object({ ...threadId(), numTurns: z.int().min(1) }),
+  result: () => z.object({ thread: Thread() }),
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: 'store',
+});
+
+export const threadReadStateUpdate = request('thread/readState/update', {
+  params: () =>
+    z.object({
+      ...threadId(),
+      operation: z.object({ type: z.enum(['read', 'unread']) }),
+      expectedRevision: z.string(),
+    }),
+  result: () => z.object({ readState: ReadState() }),
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: false,
+  experimental: true,
+});
+
+export const threadSettingsUpdate = request('thread/settings/update', {
+  params: () => z.object({ ...threadId(), ...turnOverrides() }),
+  result: nothing,
+  queue: ofThread,
+  needs: 'thread:write',
+  mutates: false,
+  experimental: true,
+});
+
+/** A thread has no goal: nothing sets one. */
+export const threadGoalGet = request('thread/goal/get', {
+  params: () => z.object(threadId()),
+  result: () => z.object({ goal: z.null() }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+});
+
+/** Commands end with their turn: none runs on in the background. */
+export const threadBackgroundTerminalsList = request('thread/backgroundTerminals/list', {
+  params: () => z.object({ ...threadId(), cursor: optional(z.string()), limit: optional(z.int().min(0)) }),
+  result: () => z.object({ data: z.array(z.never()), nextCursor: z.null() }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+  experimental: true,
+});
+
+export const threadMethods = {
+  threadStart,
+  threadResume,
+  threadRead,
+  threadUnsubscribe,
+  threadNameSet,
+  threadArchive,
+  threadUnarchive,
+  threadDelete,
+  threadRollback,
+  threadReadStateUpdate,
+  threadSettingsUpdate,
+  threadGoalGet,
+  threadBackgroundTerminalsList,
+};

@@ -1,0 +1,83 @@
+// Starting, steering and stopping turns.
+
+import { AppError } from '../base/errors.ts';
+import { chosenId, newId } from '../model/ids.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
+import type { ThreadRegistry } from './registry.ts';
+import type { ThreadRuntime } from './runtime.ts';
+import { checkInput, type SettingsParts, settingsAfter } from './settings.ts';
+import { checkEnvironments } from './thread-handlers.ts';
+import { turnMethods } from './turn-methods.ts';
+import { newTurnView } from './view.ts';
+
+export interface TurnHandlerParts {
+  readonly registry: ThreadRegistry;
+  readonly settings: SettingsParts;
+  /** What a start does on a busy thread, unless the request says. */
+  readonly ifBusy: () => Promise<'reject' | 'steer'>;
+}
+
+export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): Route[] {
+  const threadOf = (context: Context, threadId: string): Promise<ThreadRuntime> =>
+    registry.load(context.session.principal.tenant, threadId);
+
+  return implement(turnMethods, {
+    turnStart: async (params, context) => {
+      const { principal } = context.session;
+      if (params.permissions && params.sandboxPolicy) {
+        throw new AppError('invalid', '`permissions` cannot be combined with `sandboxPolicy`');
+      }
+      checkEnvironments(params.environments);
+      await checkInput(params.input, principal, settings);
+      const runtime = await threadOf(context, params.threadId);
+      if (runtime.meta.archived) {
+        throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
+          threadId: params.threadId,
+        });
+      }
+      const clientId = params.clientUserMessageId ?? null;
+      const active = runtime.activeTurnId;
+      if (active !== undefined && (params.ifBusy ?? (await ifBusy())) === 'steer') {
+        const reply = { turn: newTurnView(active, active) };
+        await runtime.steer(active, params.input, clientId, context.once(reply));
+        return reply;
+      }
+      const before = runtime.meta.settings;
+      const after = await settingsAfter(before, params, principal, settings);
+      const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
+      const rootTurnId = params.rootTurnId ?? undefined;
+      const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
+      const release = runtime.hold();
+      context.afterReply(() => {
+        release();
+        runtime.begin(turnId);
+      });
+      const turn = {
+        turnId,
+        rootTurnId,
+        input: params.input,
+        clientId,
+        outputSchema: params.outputSchema ?? undefined,
+      };
+      await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
+      return reply;
+    },
+
+    turnSteer: async (params, context) => {
+      const { threadId, expectedTurnId, input } = params;
+      if (expectedTurnId === '') throw new AppError('invalid', 'expectedTurnId must not be empty', { threadId });
+      if (input.length === 0) throw new AppError('invalid', 'input must not be empty', { threadId });
+      await checkInput(input, context.session.principal, settings);
+      const runtime = await threadOf(context, threadId);
+      const reply = { turnId: expectedTurnId };
+      await runtime.steer(expectedTurnId, input, params.clientUserMessageId ?? null, context.once(reply));
+      return reply;
+    },
+
+    turnInterrupt: async ({ threadId, turnId }, context) => {
+      const runtime = await threadOf(context, threadId);
+      await runtime.interrupt(turnId);
+      return { physicallySettled: true };
+    },
+  });
+}

@@ -1,0 +1,69 @@
+// Starting, steering and stopping turns, as declared methods.
+
+import { z } from 'zod';
+import { UserInput } from '../model/input.ts';
+import { optional } from '../model/schema.ts';
+import { Turn } from '../model/turn.ts';
+import { request, threadQueue, unqueued } from '../rpc/declare.ts';
+import { turnOverrides } from './overrides.ts';
+
+export const turnStart = request('turn/start', {
+  params: () =>
+    z.object({
+      threadId: z.string(),
+      input: z.array(UserInput()),
+      clientUserMessageId: optional(z.string()),
+      ...turnOverrides(),
+      rootTurnId: optional(z.string()),
+      outputSchema: z.unknown().optional(),
+      environments: optional(z.array(z.object({ environmentId: z.string() }))),
+      /** Ours: an id of the client's choice, and what to do on a busy thread. */
+      turnId: optional(z.string()),
+      ifBusy: optional(z.enum(['reject', 'steer'])),
+    }),
+  result: () => z.object({ turn: Turn() }),
+  queue: (params) => threadQueue(params.threadId),
+  needs: 'thread:write',
+  mutates: 'store',
+  onceKey: (params) =>
+    params.clientUserMessageId ? `message:${params.threadId}:${params.clientUserMessageId}` : undefined,
+  experimentalFields: [
+    'additionalContext',
+    'collaborationMode',
+    'cyberAccessProgram',
+    'environments',
+    'multiAgentMode',
+    'permissions',
+    'responsesapiClientMetadata',
+    'responsesapiClientMetadataPatch',
+    'runtimeWorkspaceRoots',
+  ],
+});
+
+export const turnSteer = request('turn/steer', {
+  params: () =>
+    z.object({
+      threadId: z.string(),
+      input: z.array(UserInput()),
+      expectedTurnId: z.string(),
+      clientUserMessageId: optional(z.string()),
+    }),
+  result: () => z.object({ turnId: z.string() }),
+  queue: (params) => threadQueue(params.threadId),
+  needs: 'thread:write',
+  mutates: 'store',
+  onceKey: (params) =>
+    params.clientUserMessageId ? `message:${params.threadId}:${params.clientUserMessageId}` : undefined,
+  experimentalFields: ['additionalContext', 'responsesapiClientMetadata', 'responsesapiClientMetadataPatch'],
+});
+
+export const turnInterrupt = request('turn/interrupt', {
+  params: () => z.object({ threadId: z.string(), turnId: z.string() }),
+  result: () => z.object({ physicallySettled: z.boolean() }),
+  queue: unqueued,
+  needs: 'thread:write',
+  mutates: false,
+  isStop: true,
+});
+
+export const turnMethods = { turnStart, turnSteer, turnInterrupt };
