@@ -25,7 +25,10 @@ export interface Model {
 export interface Steering {
   /** Aborts when there is input to take; a new signal after each `take`. */
   readonly signal: AbortSignal;
-  /** What has arrived; it is part of the context from then on. */
+  /**
+   * What has arrived; it is part of the context from then on. A backend looks before it asks its model and before it ends;
+   * what arrives after that is not taken, and the house finds it when the run has ended.
+   */
   take(): readonly ContextItem[];
 }
 
@@ -89,7 +92,7 @@ export type CommandResult =
       readonly durationMs: number;
       readonly timedOut: boolean;
     }
-  /** Somebody or some rule said no; the turn goes on. */
+  /** Somebody or some rule said no; the turn goes on, and the model is told the reason. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Somebody said no and that the turn is to end. */
   | { readonly kind: 'cancelled' };
@@ -106,7 +109,8 @@ export interface Backend extends Closable {
   models(): Promise<readonly Model[]>;
   /**
    * Runs one turn, from where its context stands: tool calls without an output are made first. Ends when the turn is over;
-   * throws as *cancelled* soon after the signal aborts. Arrays hold what one read of the wire brought.
+   * throws as *cancelled* soon after the signal aborts. Arrays hold what one read of the wire brought; the next one is asked
+   * for when the house has stored this one as far as it must be durable.
    */
   run(turn: TurnRequest, tools: ToolHost, signal: AbortSignal): AsyncIterable<readonly BackendEvent[]>;
 }

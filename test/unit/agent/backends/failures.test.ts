@@ -99,6 +99,15 @@ test('the cut message is completed, the repeated one is new, and the model is sh
   expect(contextIn(events)).toMatchObject([{ type: 'assistant', text: 'ok' }]);
 });
 
+test('a whole message of an answer that broke off stays, its calls are not made', async () => {
+  const broken = [...responses.message('msg_1', ['first']), responses.call('call_1', 'exec_command', { cmd: 'x' })];
+  const { events } = await fail([stream(broken, 'cut'), stream(responses.say('second'))]);
+  expect(contextIn(events)).toMatchObject([
+    { type: 'assistant', text: 'first' },
+    { type: 'assistant', text: 'second' },
+  ]);
+});
+
 test('waits double from 200 ms, unless the provider says how long', async () => {
   const retries = { request: 0, stream: 4 };
   const hinted = failed('rate_limit_exceeded', 'Please try again in 0.3s.');

@@ -134,6 +134,7 @@ test('what is sent has the form of the API, and keeps foreign seals back', async
           { type: 'toolOutput', callId: 'b', output: 'B', success: true },
           { type: 'toolOutput', callId: 'a', output: 'A', success: true },
           { type: 'assistant', id: 'msg_9', text: 'done', phase: null },
+          { ...reasoning, id: 'rs_2', provider: 'scripted' },
         ],
       },
       noAbort,
