@@ -33,15 +33,15 @@ export class Conversation {
   }
 
   /**
-   * Calls that are still to be made: those without output since the last words of the user. An older one belongs to work
-   * that was stopped, and is never made again.
+   * Calls that are still to be made: those without output since the last words of the user or of the server. An older one
+   * belongs to work that was stopped, and is never made again.
    */
   unanswered(): readonly ToolCall[] {
     const answered = new Set<string>();
     const calls: ToolCall[] = [];
     for (let at = this.#items.length - 1; at >= 0; at--) {
       const item = this.#items[at];
-      if (item === undefined || item.type === 'user') break;
+      if (item === undefined || item.type === 'user' || item.type === 'note') break;
       if (item.type === 'toolOutput') answered.add(item.callId);
       if (item.type === 'toolCall' && !answered.has(item.callId)) calls.unshift(item);
     }

@@ -185,6 +185,17 @@ test('a restart makes the calls that have no output, but none from before the la
   expect(client.asked).toHaveLength(1);
 });
 
+test('a call that the server has said to be stopped is not made', async () => {
+  const tools = house();
+  const context = [
+    userSays('first'),
+    { type: 'toolCall' as const, callId: 'a', name: 'exec_command', arguments: '{"cmd":"x"}' },
+    { type: 'note' as const, text: 'the turn was stopped' },
+  ];
+  await run(scriptedClient(answers(...message('done'))), turnOf(context), tools);
+  expect(tools.commands).toEqual([]);
+});
+
 test('ids that the thread has already are replaced', async () => {
   const client = scriptedClient(
     answers(...message('again', 'msg_1'), call('call_1', 'exec_command', { cmd: 'x' })),
