@@ -2,7 +2,7 @@
 
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { below, type Key, type KeyRange, type Keys, SORT_KEYS } from './keys.ts';
+import { after, below, beyond, type Key, type KeyRange, type Keys, SORT_KEYS } from './keys.ts';
 import { breathe, type Rows } from './rows.ts';
 import type { Page, ThreadQuery, ThreadSortKey } from './store.ts';
 import { isListed } from './tables.ts';
@@ -69,14 +69,6 @@ function rangeOf(keys: Keys, { archived, sortKey, direction, from }: ThreadQuery
   if (direction === 'asc') return { ...all, from: from.inclusive ? key : after(key) };
   return { ...all, to: from.inclusive ? after(key) : key };
 }
-
-/** What is left of a range behind a row of it. */
-export function beyond(range: KeyRange, key: Key, reverse: boolean): KeyRange {
-  return reverse ? { from: range.from, to: key } : { from: after(key), to: range.to };
-}
-
-/** The place right behind a key: nothing lies between them. */
-const after = (key: Key): Key => [...key, 0];
 
 function filterOf(query: ThreadQuery): (meta: ThreadMeta) => boolean {
   const excluded = new Set(query.excludedIds);

@@ -26,6 +26,14 @@ export const HIGHEST = '\uffff';
 /** Everything that continues this key, and the key itself. */
 export const below = (prefix: Key): KeyRange => ({ from: prefix, to: [...prefix, HIGHEST] });
 
+/** What is left of a range behind a row of it. */
+export function beyond(range: KeyRange, key: Key, reverse: boolean): KeyRange {
+  return reverse ? { from: range.from, to: key } : { from: after(key), to: range.to };
+}
+
+/** The place right behind a key: nothing lies between them. */
+export const after = (key: Key): Key => [...key, 0];
+
 /** Removals under way, of all tenants: found at the next start when they were cut off. */
 export const removals = below([0, 'removal']);
 export const removalKey = (tenant: string, id: ThreadId): Key => [0, 'removal', tenant, named(id)];

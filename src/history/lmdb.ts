@@ -7,11 +7,11 @@ import { closeOnce } from '../base/close.ts';
 import type { Log } from '../base/log.ts';
 import { openBlobs } from './blobs.ts';
 import { checkFormat, checkTenant, FORMAT_VERSION, formatKey, keysOf, removals } from './keys.ts';
-import { openLmdbRows } from './lmdb-rows.ts';
+import { LmdbRows } from './lmdb-rows.ts';
 import { removeRows } from './removal.ts';
 import type { Rows } from './rows.ts';
 import type { History, ThreadStore } from './store.ts';
-import { openThreadStore } from './thread-store.ts';
+import { RowThreadStore } from './thread-store.ts';
 
 export interface LmdbHistoryOptions {
   /** The data directory; the history lies in `history/` below it. The caller owns its lock. */
@@ -29,7 +29,7 @@ export const blobsDirectory = (directory: string): string => join(recordsDirecto
  */
 export async function openLmdbHistory({ directory, log, clock = systemClock }: LmdbHistoryOptions): Promise<History> {
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
-  const rows = openLmdbRows(recordsDirectory(directory));
+  const rows = new LmdbRows(recordsDirectory(directory));
   try {
     await settleFormat(rows, directory);
   } catch (error) {
@@ -43,7 +43,7 @@ export async function openLmdbHistory({ directory, log, clock = systemClock }: L
   return {
     forTenant(tenant) {
       checkTenant(tenant);
-      const store = stores.get(tenant) ?? openThreadStore(sourceOf(tenant), tenant, clock.now);
+      const store = stores.get(tenant) ?? new RowThreadStore(sourceOf(tenant), tenant, clock.now);
       stores.set(tenant, store);
       return store;
     },

@@ -1,6 +1,8 @@
-// Removing what is left of a hidden thread, in chunks, so that a long history holds nobody up; continued at the next start.
+// Removing a thread: hidden at once, then its rows in chunks, so that a long history holds nobody up; continued at the next start.
 
 import type { ThreadId } from '../model/ids.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { moveListed } from './catalogue.ts';
 import { below, type Key, removalKey } from './keys.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row } from './rows.ts';
@@ -11,6 +13,16 @@ const CHUNK = 500;
 export interface Removal extends Source {
   readonly tenant: string;
   readonly id: ThreadId;
+}
+
+/** Inside a transaction: from now on there is no such thread, whatever is left of its rows. */
+export function hideThread({ rows, keys, tenant, id }: Removal, meta: ThreadMeta): void {
+  rows.put(removalKey(tenant, id), JSON.stringify({ tenant, id }));
+  moveListed(rows, keys, meta, undefined);
+  rows.remove(keys.meta(id));
+  rows.remove(keys.head(id));
+  const open = rows.scan({ ...below(keys.openTurnsOf(id)), limit: Number.POSITIVE_INFINITY });
+  for (const { key } of open) rows.remove(key);
 }
 
 /** Resolves when nothing of the thread is left. Running it again is harmless. */

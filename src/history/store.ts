@@ -104,31 +104,43 @@ export interface LedgerRecord {
 /** Keys of mutations: kept as long as their thread, others for seven days. */
 export interface Ledger {
   find(method: string, key: string): Promise<LedgerRecord | undefined>;
-  /** For effects outside the store: durable before the effect begins. Rejects as *conflict* if the key is taken. */
+  /** For effects outside the store: durable before the effect begins. Rejects as `append` does if the key is taken. */
   claim(method: string, key: string, fingerprint: string): Promise<void>;
   seal(method: string, key: string, reply: string): Promise<void>;
 }
 
 /** Opened for one tenant. A promise that resolves means: on disk. */
 export interface ThreadStore extends Closable {
-  /** Begins a log; `first` follows its `threadCreated`. Rejects as *conflict* if the id is taken. Gives the head. */
+  /**
+   * Begins a log with its `threadCreated`, accepted at `createdAtMs`; `first` follows it and is counted into the row that
+   * `meta` begins. Rejects as *conflict* of kind `exists` if the id is taken. Gives the head.
+   */
   create(meta: ThreadMeta, first: readonly EventToStore[], once?: Once): Promise<Seq>;
   /**
-   * One transaction: log, tables, key and reply. Gives the new head. Rejects as *conflict* if the head is not `expected`, as
-   * *notFound* if there is no such thread, as *unavailable* when the disk refuses (and the log is as before).
+   * One transaction: log, tables, key and reply. Gives the new head. Rejects as *conflict* of kind `head_moved` if the head is
+   * not `expected`, as *notFound* if there is no such thread, as *unavailable* when the disk refuses (and the log is as before).
+   *
+   * With a key that is known every mutation is refused, before anything else is looked at: *conflict* of kind `already_done`
+   * (the same digest; its reply is in the ledger) or `idempotency_drift` (another digest), *notSettled* of kind `uncertain`
+   * (claimed and never sealed).
    */
   append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq>;
-  /** Removes the thread with its log, tables and keys. */
+  /**
+   * Removes the thread with its log, tables, keys and long values. It is gone for everyone at once; resolves when its rows
+   * are, and until then its id stays taken. Cut off, it is finished when the store is opened again.
+   */
   remove(id: ThreadId, once?: Once): Promise<void>;
   /**
    * Up to `limit` records behind `after`, in order; a delta of which `after` lies inside comes with the parts behind it.
-   * Costs the same wherever in the log.
+   * Costs the same wherever in the log. A page ends early, with at least one record, rather than outgrow 4 Mi characters: only
+   * an empty page is the end. Rejects as *unavailable* of kind `damaged` at a record that cannot be read.
    */
   events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
   head(id: ThreadId): Promise<Seq | undefined>;
+  /** Shared with the store: not to be changed. */
   meta(id: ThreadId): Promise<ThreadMeta | undefined>;
   threads(query: ThreadQuery): Promise<Page<ThreadMeta>>;
-  /** Turns that were reverted do not appear here, nor their items below. */
+  /** Pages of turns and items may end early, as those of events do; `hasMore` tells. Turns that were reverted do not appear here, nor their items below. */
   turns(id: ThreadId, query: TurnQuery): Promise<Page<TurnRow>>;
   turn(id: ThreadId, turnId: TurnId): Promise<TurnRow | undefined>;
   items(id: ThreadId, query: ItemQuery): Promise<Page<ItemRow>>;
@@ -139,7 +151,8 @@ export interface ThreadStore extends Closable {
   readonly ledger: Ledger;
 }
 
-/** The store of all tenants: one data directory, one process. */
+/** The store of all tenants: one data directory, one process. Closing flushes. */
 export interface History extends Closable {
+  /** The same store for the same tenant; it closes with the history. Throws *invalid* for a name that cannot be a key. */
   forTenant(tenant: string): ThreadStore;
 }

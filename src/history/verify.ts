@@ -8,7 +8,7 @@ import { readBlob } from './blobs.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
 import { checkFormat, formatKey, HIGHEST, type Key, keysOf, named } from './keys.ts';
 import { blobsDirectory, recordsDirectory } from './lmdb.ts';
-import { openLmdbRows } from './lmdb-rows.ts';
+import { LmdbRows } from './lmdb-rows.ts';
 import { decode } from './records.ts';
 import { breathe, type Rows } from './rows.ts';
 
@@ -41,7 +41,7 @@ export async function verifyHistory(
   options: { readonly threadId?: ThreadId; readonly signal?: AbortSignal } = {},
 ): Promise<Verification> {
   if (!existsSync(recordsDirectory(directory))) throw new AppError('notFound', `there is no history in ${directory}`);
-  const rows = openLmdbRows(recordsDirectory(directory), { readOnly: true });
+  const rows = new LmdbRows(recordsDirectory(directory), { readOnly: true });
   try {
     checkFormat(rows.get(formatKey) ?? 'none', directory);
     const read: ReadBlob = (hash) => readBlob(blobsDirectory(directory), hash);

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { formatKey, type Key, keysOf, removalKey } from '../../../src/history/keys.ts';
 import { blobsDirectory, openLmdbHistory, recordsDirectory } from '../../../src/history/lmdb.ts';
-import { openLmdbRows } from '../../../src/history/lmdb-rows.ts';
+import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
 import type { Rows } from '../../../src/history/rows.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import {
@@ -36,7 +36,7 @@ describe('the durable history', () => {
   afterEach(() => rm(directory, { recursive: true }));
 
   const withRows = async (work: (rows: Rows) => void) => {
-    const rows = openLmdbRows(recordsDirectory(directory));
+    const rows = new LmdbRows(recordsDirectory(directory));
     await rows.write(() => work(rows));
     await rows.close();
   };

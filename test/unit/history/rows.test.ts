@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { below, type Key } from '../../../src/history/keys.ts';
-import { openLmdbRows } from '../../../src/history/lmdb-rows.ts';
-import { openMemoryRows } from '../../../src/history/memory-rows.ts';
+import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
+import { MemoryRows } from '../../../src/history/memory-rows.ts';
 import type { Rows } from '../../../src/history/rows.ts';
 
 const element = fc.oneof(
@@ -31,7 +31,7 @@ const scan = fc.record({
 
 it('order, scans and rollback agree', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-rows-'));
-  const both: Rows[] = [openMemoryRows(), openLmdbRows(directory)];
+  const both: Rows[] = [new MemoryRows(), new LmdbRows(directory)];
   const apply = (rows: Rows, commands: readonly unknown[]) => {
     for (const each of commands as { put?: Key; text: string; remove?: Key }[])
       if (each.put) rows.put(each.put, each.text);

@@ -1,0 +1,150 @@
+// Writing to the log of a thread: numbered, chained records, and everything that follows from them.
+
+import { AppError } from '../base/errors.ts';
+import { type StoredEvent, span } from '../model/event.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { moveListed } from './catalogue.ts';
+import { firstLink, type Head, nextLink, sealed } from './chain.ts';
+import { reviveSync, type Source } from './reader.ts';
+import { decode, type Encoded, encode, encodeRow } from './records.ts';
+import type { EventToStore } from './store.ts';
+import { applyChange, tableReader } from './table-rows.ts';
+import { derive } from './tables.ts';
+
+/** What appends to a thread need; exactly what is stored if `headText` is what the head's row says. */
+export interface ThreadState {
+  readonly headText: string;
+  readonly head: Head;
+  readonly meta: ThreadMeta;
+}
+
+/** An event in its place, as it will be stored. */
+export interface Prepared {
+  readonly stored: StoredEvent;
+  readonly encoded: Encoded;
+}
+
+/** Threads whose state is kept in memory. */
+const CACHED_THREADS = 256;
+
+/** Numbers and encodes events that follow `expected`; done before the transaction, to keep that short. */
+export function prepare(expected: Seq, events: readonly EventToStore[]): Prepared[] {
+  let seq = expected + 1;
+  // A delta without parts takes no number, so it has no place.
+  const placed = events.filter(({ event }) => span(event) > 0);
+  return placed.map(({ atMs, event }) => {
+    const stored = { seq, atMs, event };
+    seq += span(event);
+    // Deltas are outside the chain and go with their turn: no canonical form, nothing taken out.
+    const encoded =
+      event.type === 'delta' ? { text: JSON.stringify(stored), refs: [], contents: new Map() } : encode(stored);
+    return { stored, encoded };
+  });
+}
+
+export class LogWriter {
+  readonly #source: Source;
+  readonly #recent = new Map<ThreadId, ThreadState>();
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** The thread's state, kept for its next append. */
+  load(id: ThreadId): ThreadState | undefined {
+    const { rows, keys } = this.#source;
+    const headText = rows.get(keys.head(id));
+    if (headText === undefined) return undefined;
+    const recent = this.#recent.get(id);
+    const state =
+      recent?.headText === headText
+        ? recent
+        : { headText, head: JSON.parse(headText) as Head, meta: this.#readMeta(id) as ThreadMeta };
+    this.#remember(id, state);
+    return state;
+  }
+
+  /** The catalogue's row, without taking the place of threads that are written to. */
+  peek(id: ThreadId): ThreadMeta | undefined {
+    const { rows, keys } = this.#source;
+    const recent = this.#recent.get(id);
+    return recent !== undefined && recent.headText === rows.get(keys.head(id)) ? recent.meta : this.#readMeta(id);
+  }
+
+  /** Inside a transaction: the records behind `before`, or at the beginning of a log whose row starts as `start`. */
+  write(id: ThreadId, before: ThreadState | undefined, start: ThreadMeta, records: readonly Prepared[]): Seq {
+    const { rows, keys } = this.#source;
+    const tables = tableReader(rows, keys, id);
+    let { seq, link } = before?.head ?? { seq: 0, link: firstLink(id) };
+    let meta = start;
+    for (const { stored, encoded } of records) {
+      const { event } = stored;
+      if (event.type === 'delta') rows.put(keys.delta(id, stored.seq, event.turnId), encoded.text);
+      else {
+        link = nextLink(link, encoded.text);
+        rows.put(keys.log(id, stored.seq), sealed(link, encoded.text));
+        const derived = derive(meta, stored, tables);
+        meta = derived.meta;
+        for (const change of derived.changes) applyChange(rows, keys, id, change);
+        this.#useBlobs(id, encoded);
+      }
+      seq = stored.seq + span(event) - 1;
+    }
+    const head = { seq, link };
+    const headText = JSON.stringify(head);
+    rows.put(keys.head(id), headText);
+    if (meta !== before?.meta) {
+      rows.put(keys.meta(id), encodeRow(meta).text);
+      moveListed(rows, keys, before?.meta, meta);
+    }
+    // Should the commit fail, the head's row will not have this text, and the entry is passed over.
+    this.#remember(id, { headText, head, meta });
+    return seq;
+  }
+
+  /** One transaction, after the long values that its records name are on disk. */
+  async commit<T>(records: readonly Prepared[], work: () => T): Promise<T> {
+    const { rows, blobs } = this.#source;
+    const long = records.filter(({ encoded }) => encoded.contents.size > 0);
+    if (long.length === 0) return rows.write(work);
+    const contents = new Map(long.flatMap(({ encoded }) => [...encoded.contents]));
+    await blobs.write(contents);
+    try {
+      return await rows.write(work);
+    } finally {
+      blobs.settle(contents);
+    }
+  }
+
+  forget(id: ThreadId): void {
+    this.#recent.delete(id);
+  }
+
+  #readMeta(id: ThreadId): ThreadMeta | undefined {
+    const { rows, keys } = this.#source;
+    const text = rows.get(keys.meta(id));
+    return text === undefined ? undefined : reviveSync(this.#source, id, decode<ThreadMeta>(text));
+  }
+
+  #useBlobs(id: ThreadId, { refs }: Encoded): void {
+    const { rows, keys } = this.#source;
+    for (const { hash } of refs) {
+      rows.put(keys.blobUse(id, hash), hash);
+      rows.put(keys.blobOwner(hash, id), id);
+    }
+  }
+
+  #remember(id: ThreadId, state: ThreadState): void {
+    this.#recent.delete(id);
+    this.#recent.set(id, state);
+    if (this.#recent.size > CACHED_THREADS) this.#recent.delete(this.#recent.keys().next().value as ThreadId);
+  }
+}
+
+/** The thread's state; throws *notFound* when there is none. */
+export function existing(log: LogWriter, id: ThreadId): ThreadState {
+  const state = log.load(id);
+  if (state === undefined) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+  return state;
+}
