@@ -139,7 +139,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),
       ...configHandlers({ source: config, cwd }),
       ...catalogueHandlers({ cwd }),
-      ...accountHandlers({ keys, sessions, config: config.load, installationId: await installationId(directory) }),
+      ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config: config.load }),
       ...mcpHandlers(),
       ...skillsHandlers({ cwd }),

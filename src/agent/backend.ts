@@ -48,7 +48,13 @@ export interface TurnRequest {
  * Everything begun is completed by the house if the backend stops before.
  */
 export type BackendEvent =
-  | { readonly type: 'messageStarted'; readonly itemId: ItemId; readonly phase: ItemOf<'agentMessage'>['phase'] }
+  /** `text`: a message that came whole, without streaming. */
+  | {
+      readonly type: 'messageStarted';
+      readonly itemId: ItemId;
+      readonly phase: ItemOf<'agentMessage'>['phase'];
+      readonly text?: string;
+    }
   | { readonly type: 'text'; readonly itemId: ItemId; readonly parts: readonly string[] }
   | { readonly type: 'messageCompleted'; readonly itemId: ItemId; readonly text: string }
   | { readonly type: 'reasoningStarted'; readonly itemId: ItemId }

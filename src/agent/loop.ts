@@ -148,7 +148,13 @@ class Recorder {
   async #eventsOf(event: Exclude<BackendEvent, TextEvent | { type: 'failed' }>): Promise<ThreadEvent[]> {
     switch (event.type) {
       case 'messageStarted':
-        return [await this.#begin(event.itemId, (id, atMs) => agentMessage(id, event.phase, atMs), 'msg')];
+        return [
+          await this.#begin(
+            event.itemId,
+            (id, atMs) => ({ ...agentMessage(id, event.phase, atMs), text: event.text ?? '' }),
+            'msg',
+          ),
+        ];
       case 'reasoningStarted':
         return [await this.#begin(event.itemId, reasoning, 'rs')];
       case 'messageCompleted':

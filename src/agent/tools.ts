@@ -10,6 +10,7 @@ import { fingerprint } from '../base/canonical.ts';
 import type { Clock } from '../base/clock.ts';
 import { cancelledBy, throwIfAborted } from '../base/signals.ts';
 import { commandActions } from '../children/command-actions.ts';
+import { checkFolder } from '../children/program.ts';
 import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
 import { loadShellParser, type ShellParser } from '../children/shell-line.ts';
 import { displayCommand } from '../children/shell-quote.ts';
@@ -41,6 +42,8 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
   return {
     async runCommand(itemId, command) {
       throwIfAborted(signal);
+      if (!port.settings().hasEnvironment)
+        return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
       const shell = await loadShellParser();
       const call = new CommandCall(port, parts, shell, command, signal);
       const standing = port.standing(itemId);
@@ -72,7 +75,7 @@ class CommandCall {
     const itemId = await this.#port.uniqueItemId(wanted, 'call');
     const item = this.#newItem(itemId);
     if (verdict.decision === 'allow') {
-      const started = withSession(item);
+      const started = await this.#begun(item);
       await this.#store({ type: 'itemStarted', item: started });
       return this.#effect(started, verdict.runs);
     }
@@ -114,7 +117,7 @@ class CommandCall {
     if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
     else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
     else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
-    return this.#effect(withSession(item), proposal.sandbox);
+    return this.#effect(await this.#begun(item), proposal.sandbox);
   }
 
   async #refuse(item: CommandItem, reason: string): Promise<CommandResult> {
@@ -155,6 +158,15 @@ class CommandCall {
 
   async #store(event: { type: 'itemStarted' | 'itemCompleted'; item: CommandItem }): Promise<void> {
     await this.#port.append([{ ...event, turnId: this.#port.turnId }]);
+  }
+
+  /** A command that can be started has a number by which the model knows it, of five digits as in the reference. */
+  async #begun(item: CommandItem): Promise<CommandItem> {
+    const canStart = await checkFolder(item.cwd).then(
+      () => true,
+      () => false,
+    );
+    return { ...item, source: 'unifiedExecStartup', processId: canStart ? String(randomInt(10_000, 100_000)) : null };
   }
 
   #newItem(id: ItemId): CommandItem {
@@ -213,11 +225,6 @@ class CommandCall {
       proposal.policyDigest === fingerprint([approvalPolicy, sandboxPolicy])
     );
   }
-}
-
-/** The number under which the model knows a running command, as in the reference: five digits. */
-function withSession(item: CommandItem): CommandItem {
-  return { ...item, source: 'unifiedExecStartup', processId: String(randomInt(10_000, 100_000)) };
 }
 
 function finished(item: CommandItem, result: RunResult, runs: RunsAs): CommandItem {

@@ -44,6 +44,7 @@ export function threadDefaults(
     modelProvider: providerOf(config, wishes.modelProvider ?? defaultProviderId(config)).id,
     cwd,
     workspaceRoots: [...(wishes.workspaceRoots ?? [cwd])],
+    hasEnvironment: true,
     approvalPolicy: wishes.approvalPolicy ?? config.approval_policy ?? 'on-request',
     approvalsReviewer: wishes.approvalsReviewer ?? config.approvals_reviewer ?? 'user',
     ...sandboxOf(config, cwd, wishes),

@@ -147,10 +147,12 @@ function completeTurn(
     updatedAtMs: atMs,
     recencyAtMs: atMs,
     failed: event.status === 'failed',
-    readState: {
-      firstUnread: meta.readState.firstUnread ?? { type: 'turn', turnId: event.turnId },
-      revision: event.revision,
-    },
+    readState: isWorthReading(event)
+      ? {
+          firstUnread: meta.readState.firstUnread ?? { type: 'turn', turnId: event.turnId },
+          revision: event.revision,
+        }
+      : meta.readState,
   };
   const turn = tables.turn(event.turnId);
   if (turn === undefined) return { meta: after, changes: NOTHING };
@@ -172,6 +174,10 @@ function completeTurn(
     ],
   };
 }
+
+/** A turn leaves something unread when it ended with words or a failure; as in the reference. */
+export const isWorthReading = (event: EventOf<'turnCompleted'>): boolean =>
+  event.status === 'failed' || (event.status === 'completed' && event.lastMessageId !== null);
 
 function revertTurns(meta: ThreadMeta, event: EventOf<'turnsReverted'>, tables: TableReader): Derived {
   const rows = event.turnIds.map((turnId) => tables.turn(turnId)).filter((row) => row !== undefined);

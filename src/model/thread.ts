@@ -14,6 +14,8 @@ export const ThreadSettings = schema(() =>
     modelProvider: z.string(),
     cwd: z.string(),
     workspaceRoots: z.array(z.string()),
+    /** Without one, nothing can be run or read for the thread. */
+    hasEnvironment: z.boolean(),
     approvalPolicy: ApprovalPolicy(),
     approvalsReviewer: ApprovalsReviewer(),
     sandboxPolicy: SandboxPolicy(),

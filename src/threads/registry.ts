@@ -8,6 +8,7 @@ import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { openMemoryHistory } from '../history/memory.ts';
 import type { History, Once, ThreadStore } from '../history/store.ts';
+import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
@@ -216,7 +217,7 @@ function noticesOf({ event }: StoredEvent): NoticeKind[] {
     case 'approvalResolved':
       return event.flags ? ['status'] : [];
     case 'turnCompleted':
-      return event.status === 'interrupted' ? ['status'] : ['readState', 'status'];
+      return isWorthReading(event) ? ['readState', 'status'] : ['status'];
     case 'threadNamed':
       return ['name'];
     default:

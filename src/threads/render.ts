@@ -1,6 +1,7 @@
 // Stored events to notifications of the native dialect, each encoded once for all who get it.
 
 import { commandApproval, commandApprovalParams, serverRequestResolved } from '../approvals/requests.ts';
+import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent } from '../model/event.ts';
 import type { ApprovalId, Seq, ThreadId } from '../model/ids.ts';
@@ -98,7 +99,8 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'errorReported': {
       const { error, willRetry, turnId } = event;
-      return [frame(tell.errorNotice, { error, willRetry, threadId, turnId }, seq)];
+      const notice = frame(tell.errorNotice, { error, willRetry, threadId, turnId }, seq);
+      return willRetry ? [notice] : [status({ type: 'systemError' }), notice];
     }
     case 'warned':
       return [frame(tell.warning, { threadId, message: event.message }, seq)];
@@ -111,7 +113,9 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'approvalResolved': {
       const resolved = frame(serverRequestResolved, { threadId, requestId: event.requestId }, seq);
-      return event.flags ? [resolved, status(active(event.flags))] : [resolved];
+      // The end of the turn follows at once, with a status of its own.
+      const isInterrupt = event.resolution.by === 'interrupt';
+      return event.flags && !isInterrupt ? [resolved, status(active(event.flags))] : [resolved];
     }
     case 'turnCompleted': {
       const message = event.lastMessageId === null ? undefined : context.item(event.lastMessageId);
@@ -126,17 +130,17 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
         completedAt: event.completedAtMs === null ? null : seconds(event.completedAtMs),
         durationMs: event.durationMs,
       };
-      const read =
-        event.status === 'interrupted'
-          ? []
-          : [
-              frame(tell.threadReadStateChanged, {
-                threadId,
-                readState: { ...context.readState(), revision: event.revision },
-              }),
-            ];
-      const rest: ThreadStatus = event.status === 'failed' ? { type: 'systemError' } : { type: 'idle' };
-      return [...read, status(rest), frame(tell.turnCompleted, { threadId, turn }, seq)];
+      const read = !isWorthReading(event)
+        ? []
+        : [
+            frame(tell.threadReadStateChanged, {
+              threadId,
+              readState: { ...context.readState(), revision: event.revision },
+            }),
+          ];
+      // A failure has told its status with the error.
+      const rest = event.status === 'failed' ? [] : [status({ type: 'idle' })];
+      return [...read, ...rest, frame(tell.turnCompleted, { threadId, turn }, seq)];
     }
     case 'turnsReverted':
       return [frame(tell.threadReverted, { threadId }, seq)];

@@ -60,7 +60,8 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
     threadStart: async (params, context) => {
       const { session, afterReply } = context;
       checkEnvironments(params.environments);
-      const adopted = await settingsOfStart(params, session.principal, settings);
+      checkToolNames(params.dynamicTools ?? []);
+      const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
       const meta = newMeta(params, adopted, session, parts);
       const status: ThreadStatus = { type: 'idle' };
       const reply = adoptedView(meta, status);
@@ -301,6 +302,21 @@ async function adoptOnResume(
     });
   }
   await runtime.adopt(after);
+}
+
+/** An empty list of environments takes away the one there is. */
+function withoutEnvironment({ environments }: Params<typeof threadStart>, settings: ThreadSettings): ThreadSettings {
+  return environments?.length === 0 ? { ...settings, workspaceRoots: [], hasEnvironment: false } : settings;
+}
+
+function checkToolNames(tools: readonly Record<string, unknown>[]): void {
+  for (const tool of tools) {
+    if (typeof tool.name === 'string' && !/^[a-zA-Z0-9_-]+$/.test(tool.name)) {
+      throw new AppError('invalid', `dynamic tool name must match ^[a-zA-Z0-9_-]+$: ${tool.name.slice(0, 100)}`);
+    }
+    if (Array.isArray(tool.tools))
+      checkToolNames(tool.tools.filter((each) => each !== null && typeof each === 'object'));
+  }
 }
 
 export function checkEnvironments(environments: readonly { environmentId: string }[] | null | undefined): void {

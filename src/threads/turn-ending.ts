@@ -67,7 +67,7 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
       return { ...item, content: text === undefined ? item.content : [text], completedAtMs };
     case 'commandExecution': {
       const wasAsked = [...turn.questions.values()].some(({ proposal }) => proposal.itemId === item.id);
-      const hasBegun = item.processId !== null;
+      const hasBegun = item.source !== 'agent';
       return {
         ...item,
         status: hasBegun && !wasAsked ? 'failed' : 'declined',

@@ -12,6 +12,7 @@ export const seconds = (ms: number): number => Math.floor(ms / 1000);
 const SOURCE = 'vscode';
 
 function environmentsOf(settings: ThreadSettings) {
+  if (!settings.hasEnvironment) return [];
   return [{ environmentId: 'local', cwd: settings.cwd, runtimeWorkspaceRoots: settings.workspaceRoots }];
 }
 
@@ -42,7 +43,7 @@ export function threadView(meta: ThreadMeta, status: ThreadStatus, turns: Turn[]
     path: null,
     cwd: settings.cwd,
     cliVersion: meta.createdByVersion,
-    originator: meta.originator,
+    originator: meta.originator === '' ? null : meta.originator,
     source: SOURCE,
     canAcceptDirectInput: isLoaded ? true : null,
     threadSource: meta.threadSource,

@@ -17,7 +17,7 @@ interface Ready extends AsyncDisposable {
 const runtimeOn = (wire: 'responses' | 'chat' | 'anthropic', step: Step) => async (): Promise<Ready> => {
   const server = await startModelServer(step);
   const backend = createRuntimeBackend({
-    provider: () => ({ access: { ...accessTo(server), wire }, retries: { request: 0, stream: 0 } }),
+    provider: async () => ({ access: { ...accessTo(server), wire }, retries: { request: 0, stream: 0 } }),
     models: async () => [configuredModel({ id: 'scripted-model', provider: 'scripted', isDefault: true })],
   });
   const end = async () => {

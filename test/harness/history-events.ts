@@ -41,6 +41,7 @@ export function settings(members: Partial<ThreadMeta['settings']> = {}): ThreadM
     modelProvider: 'p',
     cwd: '/w',
     workspaceRoots: [],
+    hasEnvironment: true,
     approvalPolicy: 'on-request',
     approvalsReviewer: 'user',
     sandboxPolicy: { type: 'readOnly', networkAccess: false },

@@ -42,7 +42,7 @@ export class ResponseItems {
 
   accept(events: readonly ModelEvent[]): readonly BackendEvent[] {
     const out: BackendEvent[] = [];
-    for (const event of events) this.#accept(event, out);
+    for (const [index, event] of events.entries()) this.#accept(event, events[index + 1], out);
     return out;
   }
 
@@ -63,10 +63,10 @@ export class ResponseItems {
     return out;
   }
 
-  #accept(event: ModelEvent, out: BackendEvent[]): void {
+  #accept(event: ModelEvent, next: ModelEvent | undefined, out: BackendEvent[]): void {
     switch (event.type) {
       case 'messageStarted':
-        this.#startMessage(event.id, event.phase, out);
+        this.#startMessage(event.id, event.phase, out, next?.type === 'messageCompleted' ? next.text : '');
         return;
       case 'text': {
         const message = this.#message(out);
@@ -108,10 +108,11 @@ export class ResponseItems {
     }
   }
 
-  #startMessage(id: string | null, phase: Phase, out: BackendEvent[]): OpenMessage {
+  /** `text`: of a message that comes whole. */
+  #startMessage(id: string | null, phase: Phase, out: BackendEvent[], text = ''): OpenMessage {
     const open: OpenMessage = { type: 'message', id: this.#conversation.claim(id, 'msg'), phase, text: '' };
     this.#open = open;
-    out.push({ type: 'messageStarted', itemId: open.id, phase });
+    out.push({ type: 'messageStarted', itemId: open.id, phase, ...(text === '' ? {} : { text }) });
     return open;
   }
 

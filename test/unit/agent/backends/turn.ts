@@ -53,6 +53,8 @@ export function turnOf(context: readonly ContextItem[], more: Partial<TurnReques
       modelProvider: 'scripted',
       cwd: '/workspace',
       workspaceRoots: ['/workspace'],
+
+      hasEnvironment: true,
       approvalPolicy: 'never',
       approvalsReviewer: 'user',
       sandboxPolicy: { type: 'dangerFullAccess' },
