@@ -1,0 +1,64 @@
+// All commands, read with yargs; each is a file that loads its work when it is run.
+
+import yargs, { type Argv } from 'yargs';
+import { AppError } from '../base/errors.ts';
+import { appServerCommand } from './app-server.ts';
+import { VERSION } from './environment.ts';
+import { execCommand } from './exec.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { historyCommand } from './history.ts';
+import { tokenCommand } from './token.ts';
+
+/** Widest help that is easy to read, in columns. */
+const WIDEST = 100;
+
+/** Runs the command that the arguments name. Rejects as *invalid* when they cannot be understood. */
+export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
+  const outcome: Outcome = { code: EXIT.done };
+  const cli = yargs([...argv])
+    .scriptName('heddle')
+    .usage('$0 <command>\n\nApp server for coding agents: durable threads, streamed turns, any model provider')
+    .option('config', {
+      alias: 'c',
+      type: 'string',
+      array: true,
+      requiresArg: true,
+      describe: 'A setting as key=value, above the configuration file; repeatable',
+    })
+    .parserConfiguration({
+      'boolean-negation': false,
+      'dot-notation': false,
+      'greedy-arrays': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+    })
+    .detectLocale(false)
+    .version(VERSION)
+    .alias('help', 'h')
+    .strict()
+    .recommendCommands()
+    .demandCommand(1, 'no command was given; `heddle app-server` starts a server, `heddle exec "…"` runs one turn')
+    .wrap(Math.min(process.stdout.columns ?? WIDEST, WIDEST))
+    .exitProcess(false)
+    .fail(false);
+  for (const add of [appServerCommand, execCommand, tokenCommand, historyCommand]) add(cli, outcome);
+  try {
+    await cli.parseAsync();
+  } catch (error) {
+    throw isMisread(error) ? new AppError('invalid', oneLine(error.message)) : error;
+  }
+  return outcome.code;
+}
+
+/** Where the command that ran leaves its exit code. */
+export interface Outcome {
+  code: ExitCode;
+}
+
+export type AddCommand = (cli: Argv<{ config: string[] | undefined }>, outcome: Outcome) => void;
+
+function isMisread(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'YError';
+}
+
+const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, '; ');

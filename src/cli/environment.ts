@@ -1,0 +1,26 @@
+// What the executable takes from its surroundings: version, data directory, log level.
+
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createLog, type Log } from '../base/log.ts';
+
+/** Set when the bundle is made. */
+declare const HEDDLE_VERSION: string | undefined;
+
+export const VERSION: string = typeof HEDDLE_VERSION === 'string' ? HEDDLE_VERSION : '0.0.0-source';
+
+/** `--data-dir`, else `HEDDLE_HOME`, else `~/.heddle`; absolute. */
+export function dataDirectoryOf(flag: string | undefined): string {
+  return resolve(flag || process.env.HEDDLE_HOME || join(homedir(), '.heddle'));
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** To standard error, at the level of `HEDDLE_LOG`; by default only what somebody should look at. */
+export function processLog(): Log {
+  const level = LOG_LEVELS.find((known) => known === process.env.HEDDLE_LOG);
+  return createLog({ level: level ?? 'warn' });
+}
+
+/** Results are checked against their schemas in tests and development. */
+export const validatesResults = (): boolean => process.env.HEDDLE_VALIDATE === '1';

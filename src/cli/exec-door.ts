@@ -1,0 +1,106 @@
+// Where a turn of `heddle exec` runs: the server that was named, the one that runs on the data directory, or this process.
+
+import { isLoopbackName } from '../auth/origin.ts';
+import { localPrincipal } from '../auth/principal.ts';
+import { readSecretFile } from '../auth/secrets.ts';
+import type { Closable } from '../base/close.ts';
+import { AppError } from '../base/errors.ts';
+import { reach } from '../client/node.ts';
+import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
+import type { Connection } from '../transports/connection.ts';
+import { memoryPair } from '../transports/memory.ts';
+import { dataDirectoryOf, processLog, VERSION, validatesResults } from './environment.ts';
+import { backendNamed } from './server-flags.ts';
+
+export interface DoorOptions {
+  readonly remote: string | undefined;
+  readonly tokenVariable: string | undefined;
+  readonly backend: string | undefined;
+  readonly dataDir: string | undefined;
+  readonly config: readonly string[];
+}
+
+export interface Door extends Closable {
+  readonly connection: Connection;
+  /** The server sees the same files as this process. */
+  readonly isHere: boolean;
+  /** What the person should know about it. */
+  readonly notes: readonly string[];
+}
+
+/** Throws as *invalid* when the flags do not fit together. */
+export function checkDoor(options: DoorOptions): void {
+  const { remote, tokenVariable, backend, config } = options;
+  backendNamed(backend);
+  if (remote === undefined && tokenVariable !== undefined)
+    throw new AppError('invalid', '`--remote-auth-token-env` is about `--remote`; name the server with `--remote URL`');
+  if (remote !== undefined && (backend !== undefined || config.length > 0))
+    throw new AppError(
+      'invalid',
+      'a remote server has a backend and settings of its own; leave `--backend` and `-c` out',
+    );
+  if (tokenVariable !== undefined && !process.env[tokenVariable])
+    throw new AppError('invalid', `the environment variable ${tokenVariable} is empty; put the token into it`);
+}
+
+/** Rejects when the server cannot be reached or not be started. */
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  const { remote, tokenVariable } = options;
+  if (remote !== undefined) {
+    const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
+    return remoteDoor(await reach(remote, { token }), isSameMachine(remote), []);
+  }
+  const dataDirectory = dataDirectoryOf(options.dataDir);
+  const owner = (await isOwned(dataDirectory)) ? await readOwner(dataDirectory) : undefined;
+  const running = owner && (await reachOwner(owner));
+  if (!running) return ownDoor(dataDirectory, options);
+  const ignored = options.backend !== undefined || options.config.length > 0;
+  return remoteDoor(
+    running,
+    true,
+    ignored ? [`the server that runs on ${dataDirectory} is used; its backend and settings count`] : [],
+  );
+}
+
+function remoteDoor(connection: Connection, isHere: boolean, notes: readonly string[]): Door {
+  return { connection, isHere, notes, close: () => connection.close() };
+}
+
+function isSameMachine(address: string): boolean {
+  return address.startsWith('unix://') || isLoopbackName(new URL(address).hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
+/** Undefined: it has no address that this process could use, and starting another one will say so. */
+async function reachOwner({ endpoints, tokenFile }: OwnerInfo): Promise<Connection | undefined> {
+  const socket = endpoints.find((address) => address.startsWith('unix://'));
+  if (socket !== undefined) return reach(socket);
+  const local = endpoints.find((address) => address.startsWith('ws://') && isSameMachine(address));
+  if (local === undefined || tokenFile === undefined) return undefined;
+  return reach(local, { token: await readSecretFile(tokenFile) });
+}
+
+async function ownDoor(dataDirectory: string, { backend, config }: DoorOptions): Promise<Door> {
+  const [{ createApp }, { backendLines }] = await Promise.all([import('../app.ts'), import('./announcement.ts')]);
+  const chosen = backendNamed(backend);
+  const app = await createApp({
+    dataDirectory,
+    cwd: process.cwd(),
+    version: VERSION,
+    log: processLog(),
+    environment: process.env,
+    configFlags: config,
+    validatesResults: validatesResults(),
+    ...(chosen === undefined ? {} : { backend: chosen }),
+  });
+  const [near, far] = memoryPair();
+  app.accept(far, localPrincipal);
+  return {
+    connection: near,
+    isHere: true,
+    notes: backendLines(app),
+    close: async () => {
+      await near.close();
+      await app.close();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+// What `heddle exec` prints: the answer to standard output, the work around it to standard error; or each notification as JSON.
+
+import type { WriteStream } from 'node:tty';
+import { paramsOf, type ServerNotification } from '../client/client.ts';
+import type { Item } from '../model/item.ts';
+import {
+  agentMessageDelta,
+  commandOutputDelta,
+  errorNotice,
+  itemCompleted,
+  itemStarted,
+  reasoningSummaryTextDelta,
+  warning,
+} from '../threads/notifications.ts';
+import { type Paint, paintFor, type Style, visible } from './terminal.ts';
+
+export interface ExecOutput {
+  show(notification: ServerNotification): void;
+  /** A line of our own, beside what the server tells. */
+  note(text: string, style?: Style): void;
+}
+
+type Stream = Pick<WriteStream, 'write' | 'isTTY'>;
+
+export interface Streams {
+  readonly out: Stream;
+  readonly err: Stream;
+}
+
+export function jsonOutput({ out, err }: Streams): ExecOutput {
+  return {
+    show: (notification) => void out.write(`${JSON.stringify(notification)}\n`),
+    note: (text) => void err.write(`${text}\n`),
+  };
+}
+
+/** Keeps lines whole: a text that goes to the other stream of one terminal begins on a line of its own. */
+export class PlainOutput implements ExecOutput {
+  readonly #streams: Streams;
+  readonly #paint: Paint;
+  readonly #isOneScreen: boolean;
+  #openLine: keyof Streams | undefined;
+
+  constructor(streams: Streams, environment: Readonly<Record<string, string | undefined>>) {
+    this.#streams = streams;
+    this.#paint = paintFor(streams.err, environment);
+    this.#isOneScreen = streams.out.isTTY === true && streams.err.isTTY === true;
+  }
+
+  note(text: string, style: Style = 'dim'): void {
+    this.#line('err', this.#paint(style, visible(text)));
+  }
+
+  show(notification: ServerNotification): void {
+    const message = paramsOf(notification, agentMessageDelta);
+    if (message) this.#write('out', this.#streams.out.isTTY ? visible(message.delta) : message.delta);
+    const work = paramsOf(notification, commandOutputDelta) ?? paramsOf(notification, reasoningSummaryTextDelta);
+    if (work) this.#write('err', this.#paint('dim', visible(work.delta)), work.delta.endsWith('\n'));
+    const begun = paramsOf(notification, itemStarted)?.item;
+    if (begun?.type === 'commandExecution') this.note(`$ ${begun.command}`, 'bold');
+    const done = paramsOf(notification, itemCompleted)?.item;
+    if (done) this.#completed(done);
+    const failure = paramsOf(notification, errorNotice);
+    if (failure?.willRetry) this.note(`${failure.error.message} (it is tried again)`, 'yellow');
+    const said = paramsOf(notification, warning);
+    if (said) this.note(`warning: ${said.message}`, 'yellow');
+  }
+
+  #completed(item: Item): void {
+    if (item.type === 'agentMessage') this.#endLine('out');
+    if (item.type === 'reasoning') this.#endLine('err');
+    if (item.type !== 'commandExecution') return;
+    this.#endLine('err');
+    if (item.status === 'declined') this.note('declined: it did not run', 'yellow');
+    else if (item.exitCode !== null && item.exitCode !== 0) this.note(`exit code ${item.exitCode}`, 'yellow');
+  }
+
+  #line(to: keyof Streams, text: string): void {
+    this.#endLine(to);
+    this.#write(to, `${text}\n`, true);
+  }
+
+  #write(to: keyof Streams, text: string, endsLine = text.endsWith('\n')): void {
+    if (text === '') return;
+    if (this.#isOneScreen && this.#openLine !== to) this.#endLine(this.#openLine);
+    this.#streams[to].write(text);
+    if (endsLine) this.#openLine = undefined;
+    else this.#openLine = to;
+  }
+
+  #endLine(of: keyof Streams | undefined): void {
+    if (of === undefined || this.#openLine === undefined) return;
+    if (this.#openLine !== of && !this.#isOneScreen) return;
+    this.#streams[this.#openLine].write('\n');
+    this.#openLine = undefined;
+  }
+}

@@ -1,0 +1,125 @@
+// Runs one turn for `heddle exec` and tells how it ended by the exit code.
+
+import { resolve } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { type Client, connect, paramsOf } from '../client/client.ts';
+import type { Turn } from '../model/turn.ts';
+import { turnCompleted } from '../threads/notifications.ts';
+import { threadStart } from '../threads/thread-methods.ts';
+import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
+import { VERSION } from './environment.ts';
+import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
+import { checkDoor, type Door, type DoorOptions, openDoor } from './exec-door.ts';
+import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+
+export interface ExecOptions extends DoorOptions {
+  readonly prompt: string;
+  readonly folder: string | undefined;
+  readonly approvals: 'ask' | 'decline' | undefined;
+  readonly json: boolean;
+}
+
+/** Rejects as *invalid* for flags that do not fit together; everything later is told by the code. */
+export async function exec(options: ExecOptions): Promise<ExitCode> {
+  checkDoor(options);
+  const terminal = options.approvals === 'decline' ? undefined : terminalAsking();
+  if (options.approvals === 'ask' && !terminal)
+    throw new AppError(
+      'invalid',
+      '`--approvals ask` needs a terminal to ask on; use `--approvals decline` without one',
+    );
+  const prompt = options.prompt === '-' ? await readAll(process.stdin) : options.prompt;
+  if (prompt.trim() === '') throw new AppError('invalid', 'the prompt is empty; say what to do');
+  const streams = { out: process.stdout, err: process.stderr };
+  const output = options.json ? jsonOutput(streams) : new PlainOutput(streams, process.env);
+  const approvals = createApprovals(output, terminal);
+  const interruption = watchForInterrupt();
+  let door: Door;
+  try {
+    door = await openDoor(options);
+  } catch (error) {
+    if (isAppError(error, 'invalid')) throw error;
+    output.note(messageOf(error), 'red');
+    return EXIT.unreachable;
+  }
+  try {
+    for (const note of door.notes) output.note(note);
+    return await runTurn({ ...options, prompt }, door, output, approvals, interruption);
+  } catch (error) {
+    output.note(messageOf(error), 'red');
+    return interruption.aborted ? EXIT.interrupted : EXIT.failed;
+  } finally {
+    await door.close();
+  }
+}
+
+async function runTurn(
+  options: ExecOptions,
+  door: Door,
+  output: ExecOutput,
+  approvals: Approvals,
+  interruption: AbortSignal,
+): Promise<ExitCode> {
+  const client = await handshake(door, approvals, output);
+  if (!client) return EXIT.unreachable;
+  const notifications = client.notifications();
+  const { thread } = await client.request(threadStart, placeOf(options, door));
+  const input = [{ type: 'text' as const, text: options.prompt, text_elements: [] }];
+  const { turn } = await client.request(turnStart, { threadId: thread.id, input });
+  const interrupt = () => {
+    output.note('interrupting; once more ends at once', 'yellow');
+    client.request(turnInterrupt, { threadId: thread.id, turnId: turn.id }).catch((error: unknown) => {
+      output.note(`it could not be interrupted: ${messageOf(error)}`, 'red');
+    });
+  };
+  if (interruption.aborted) interrupt();
+  else interruption.addEventListener('abort', interrupt, { once: true });
+  for await (const notification of notifications) {
+    output.show(notification);
+    const ended = paramsOf(notification, turnCompleted);
+    if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals);
+  }
+  const { text } = await client.closed;
+  throw new AppError('unavailable', `the connection ended before the turn did: ${text}`);
+}
+
+async function handshake(door: Door, { answers }: Approvals, output: ExecOutput): Promise<Client | undefined> {
+  try {
+    return await connect(door.connection, { name: 'heddle_exec', title: 'heddle exec', version: VERSION, answers });
+  } catch (error) {
+    output.note(messageOf(error), 'red');
+    return undefined;
+  }
+}
+
+/** Another machine has other folders: there, only one that was named is meant. */
+function placeOf({ folder }: ExecOptions, { isHere }: Door): { readonly cwd?: string } {
+  if (isHere) return { cwd: resolve(folder ?? '.') };
+  return folder === undefined ? {} : { cwd: folder };
+}
+
+function outcomeOf(turn: Turn, output: ExecOutput, approvals: Approvals): ExitCode {
+  if (turn.status === 'failed') {
+    output.note(`the turn failed: ${turn.error?.message ?? 'no reason given'}`, 'red');
+    return EXIT.failed;
+  }
+  if (approvals.hasRefused()) return EXIT.refused;
+  if (turn.status === 'completed') return EXIT.done;
+  output.note('the turn was interrupted', 'yellow');
+  return EXIT.interrupted;
+}
+
+/** Aborts at the first signal; the second one ends the process at once. */
+function watchForInterrupt(): AbortSignal {
+  const first = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (first.signal.aborted) process.exit(EXIT.interrupted);
+      first.abort();
+    });
+  // Whoever read our output has gone; so is the reason to go on.
+  process.stdout.on('error', () => first.abort());
+  return first.signal;
+}

@@ -1,0 +1,58 @@
+// heddle exec: one turn, from a prompt to an exit code.
+
+import { AppError } from '../base/errors.ts';
+import type { AddCommand } from './commands.ts';
+import { single } from './typed.ts';
+
+const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+
+const EPILOGUE =
+  'Exit codes: 0 the turn completed, 1 it failed, 2 wrong flags, 3 something it asked for was refused, ' +
+  '4 no connection, 130 interrupted. Ctrl-C interrupts the turn and waits for its end.';
+
+export const execCommand: AddCommand = (cli, outcome) => {
+  cli.command(
+    'exec <prompt>',
+    'Run one turn and print what happens',
+    (yargs) =>
+      yargs
+        .usage(
+          '$0 exec "prompt" [flags]\n\nRuns one turn on the server of the data directory if one runs, else in this process. ' +
+            'The answer goes to standard output, everything else to standard error.',
+        )
+        .positional('prompt', {
+          type: 'string',
+          demandOption: true,
+          describe: 'What to do; - reads it from standard input',
+        })
+        .options({
+          cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
+          remote: text('The server to use: unix:///PATH, ws://HOST:PORT or wss://HOST'),
+          'remote-auth-token-env': text('The environment variable with the token for --remote'),
+          approvals: text('What to do when it asks: ask (default on a terminal) or decline (default without one)'),
+          json: { type: 'boolean', describe: 'Print each notification of the server as a line of JSON' },
+          backend: text('Who runs the turn in this process: runtime, mock, unavailable'),
+          'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+        })
+        .epilogue(EPILOGUE),
+    async (args) => {
+      const { exec } = await import('./exec-run.ts');
+      outcome.code = await exec({
+        prompt: args.prompt,
+        folder: single('--cd', args.cd),
+        remote: single('--remote', args.remote),
+        tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),
+        approvals: approvalsMode(single('--approvals', args.approvals)),
+        json: args.json === true,
+        backend: single('--backend', args.backend),
+        dataDir: single('--data-dir', args.dataDir),
+        config: args.config ?? [],
+      });
+    },
+  );
+};
+
+function approvalsMode(typed: string | undefined): 'ask' | 'decline' | undefined {
+  if (typed === undefined || typed === 'ask' || typed === 'decline') return typed;
+  throw new AppError('invalid', `unknown --approvals \`${typed}\`; choose \`ask\` or \`decline\``);
+}

@@ -1,0 +1,27 @@
+// What the exit codes of the executable mean, and how an error becomes one.
+
+import { isAppError, messageOf } from '../base/errors.ts';
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  /** What was typed cannot be carried out; the message says what to type instead. */
+  usage: 2,
+  /** A turn ended because somebody, or nobody being there, said no. */
+  refused: 3,
+  unreachable: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+export function exitCodeOf(error: unknown): ExitCode {
+  return isAppError(error, 'invalid') ? EXIT.usage : EXIT.failed;
+}
+
+/** The lines for people; a defect shows where it happened. */
+export function complaintOf(error: unknown, help: string): string {
+  if (isAppError(error, 'invalid')) return `heddle: ${error.message}\ntry: ${help}\n`;
+  if (isAppError(error)) return `heddle: ${error.message}\n`;
+  return `heddle: ${(error instanceof Error && error.stack) || messageOf(error)}\n`;
+}

@@ -1,0 +1,128 @@
+// Runs a server from its flags to its exit code.
+
+import { type App, createApp } from '../app.ts';
+import { unlessAborted } from '../base/signals.ts';
+import { listenAt } from '../transports/address.ts';
+import type { Accept, Connection, Listener } from '../transports/connection.ts';
+import { backendLines, listeningLines } from './announcement.ts';
+import { processLog, VERSION, validatesResults } from './environment.ts';
+import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { planServer, type ServerFlags, type ServerPlan } from './server-flags.ts';
+import { claimStandardStreams } from './standard-output.ts';
+import { type Stopping, watchForStop } from './stopping.ts';
+
+/** Clients and service managers give up on us at five seconds. */
+const END_MS = 4_500;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const SHUTDOWN = { kind: 'shutdown', text: 'the server stops' } as const;
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** Settles when the server has ended; the process should exit then. */
+export async function serve(flags: ServerFlags): Promise<ExitCode> {
+  const streams = claimStandardStreams();
+  const stopping = watchForStop(say);
+  // With `--listen off` nothing else keeps the process alive.
+  const hold = setInterval(() => {}, LONGEST_TIMER_MS);
+  try {
+    const plan = await planServer(flags);
+    const server = await start(plan, streams, stopping);
+    const reason = await stopping.reason;
+    say(`heddle app-server stops: ${reason.text}`);
+    const isClean = await within(END_MS, reason.isFault ? server.abandon() : server.close());
+    if (isClean) return reason.code;
+    say(`it did not end within ${END_MS} ms; what still runs is cut off`);
+    return EXIT.failed;
+  } catch (error) {
+    process.stderr.write(complaintOf(error, 'heddle app-server --help'));
+    return exitCodeOf(error);
+  } finally {
+    clearInterval(hold);
+  }
+}
+
+interface Server {
+  /** Takes no new work, settles and stores what runs, ends children and connections. */
+  close(): Promise<void>;
+  /** After a fault: only what has been said already is still written out, whole. */
+  abandon(): Promise<void>;
+}
+
+async function start(
+  plan: ServerPlan,
+  streams: Parameters<typeof listenAt>[1]['streams'],
+  stopping: Stopping,
+): Promise<Server> {
+  const app = await createApp({
+    dataDirectory: plan.dataDirectory,
+    cwd: process.cwd(),
+    version: VERSION,
+    log: processLog(),
+    environment: process.env,
+    configFlags: plan.configFlags,
+    validatesResults: validatesResults(),
+    ...(plan.backend === undefined ? {} : { backend: plan.backend }),
+  });
+  const listeners: Listener[] = [];
+  const connections = new Set<Connection>();
+  const closeListeners = () => Promise.all(listeners.map((listener) => listener.close()));
+  const server: Server = {
+    close: async () => {
+      await closeListeners();
+      await app.close();
+    },
+    abandon: async () => {
+      await Promise.all([...connections].map((connection) => connection.close(SHUTDOWN)));
+    },
+  };
+  try {
+    hideSecrets(app, plan);
+    const accept = acceptInto(app, plan, connections, stopping);
+    const options = { flags: plan.auth, dataDirectory: app.dataDirectory, streams };
+    for (const address of plan.addresses) listeners.push(await listenAt(address, options)(accept));
+    const tokenFile = listeners.find((listener) => listener.tokenFile !== undefined)?.tokenFile;
+    for (const line of [...backendLines(app), ...listeningLines(listeners)]) say(line);
+    await app.announce({
+      endpoints: listeners.map(({ address }) => address),
+      ...(tokenFile === undefined ? {} : { tokenFile }),
+    });
+    return server;
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+function acceptInto(app: App, { addresses }: ServerPlan, connections: Set<Connection>, stopping: Stopping): Accept {
+  const isOnlyStdio = addresses.every(({ kind }) => kind === 'stdio');
+  return (connection, principal) => {
+    if (stopping.isRequested()) {
+      void connection.close(SHUTDOWN);
+      return;
+    }
+    connections.add(connection);
+    void connection.closed.then(({ text }) => {
+      connections.delete(connection);
+      if (isOnlyStdio) stopping.request(`the client has gone (${text})`);
+    });
+    app.accept(connection, principal);
+  };
+}
+
+/** Sandboxed commands must not reach the server's own door, nor read what opens it. */
+function hideSecrets(app: App, { addresses, auth }: ServerPlan): void {
+  for (const address of addresses) if (address.kind === 'unix') app.hide(address.path);
+  for (const file of [auth.wsTokenFile, auth.wsSharedSecretFile]) if (file !== undefined) app.hide(file);
+}
+
+/** False when the work has not settled by then. Rejects as the work does. */
+async function within(ms: number, work: Promise<void>): Promise<boolean> {
+  const limit = AbortSignal.timeout(ms);
+  try {
+    await unlessAborted(work, limit);
+    return true;
+  } catch (error) {
+    if (limit.aborted) return false;
+    throw error;
+  }
+}
