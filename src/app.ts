@@ -22,13 +22,14 @@ import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
-import { openLmdbHistory } from './history/lmdb.ts';
+import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
+import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import { Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
-import { createSandboxProbe } from './sandbox/probe.ts';
+import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
 import { listHandlers } from './threads/list-handlers.ts';
 import { Notices } from './threads/notices.ts';
@@ -53,6 +54,10 @@ export interface AppOptions {
   /** Goes before the configured one. */
   readonly backend?: BackendName;
   readonly clock?: Clock;
+  /** Whether commands can be confined here; default: found out by trying. */
+  readonly sandbox?: () => Promise<SandboxState>;
+  /** Opens the store of all threads; default: the durable one in the data directory. The app closes it. */
+  readonly openHistory?: (options: LmdbHistoryOptions) => Promise<History>;
   /** Checks results against their schemas: for tests and development. */
   readonly validatesResults?: boolean;
 }
@@ -87,9 +92,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     const { config: initial } = await config.state();
     const backendName = chosenBackend(initial.backend);
     const latest = { config: initial };
-    const history = await openLmdbHistory({ directory, log, clock });
+    const history = await (options.openHistory ?? openLmdbHistory)({ directory, log, clock });
     const children = createChildren();
-    const sandbox = createSandboxProbe();
+    const sandbox = options.sandbox ?? createSandboxProbe();
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
     const broker = new ApprovalBroker({ clock, log, unattended: () => latest.config.unattended });
