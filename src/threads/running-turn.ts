@@ -1,0 +1,165 @@
+// One turn while it runs: what drives it, what may stop it, and when nothing of it can have an effect any more.
+
+import type { Backend } from '../agent/backend.ts';
+import { runTurn, type TurnEnd } from '../agent/loop.ts';
+import { createToolHost, type ToolParts } from '../agent/tools.ts';
+import { SERVER_STOPS } from '../approvals/broker.ts';
+import type { Grants } from '../approvals/grants.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { deferred } from '../base/signals.ts';
+import type { ThreadStore } from '../history/store.ts';
+import type { EventOf } from '../model/event.ts';
+import { type ItemId, newId, type TurnId } from '../model/ids.ts';
+import { onlyWaitsForPeople } from './state.ts';
+import { SteeringBox } from './steering.ts';
+import type { ThreadLog } from './thread-log.ts';
+import { endingEvents } from './turn-ending.ts';
+
+export interface TurnParts {
+  readonly store: ThreadStore;
+  readonly backend: Backend;
+  readonly tools: ToolParts;
+  readonly grants: Grants;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How long an interrupt waits for what runs, in milliseconds. */
+const SETTLE_MS = 10_000;
+
+const NO_TEXTS: ReadonlyMap<ItemId, string> = new Map();
+
+export class RunningTurn {
+  readonly id: TurnId;
+  /** Its end is stored, or it was left standing for the next start of the server; never rejects. */
+  readonly done: Promise<void>;
+  readonly #thread: ThreadLog;
+  readonly #parts: TurnParts;
+  readonly #abort = new AbortController();
+  readonly #steering: SteeringBox;
+  readonly #settled = deferred();
+  readonly #done = deferred();
+
+  constructor(id: TurnId, thread: ThreadLog, parts: TurnParts) {
+    this.id = id;
+    this.done = this.#done.promise;
+    this.#thread = thread;
+    this.#parts = parts;
+    const lost = (error: unknown) =>
+      parts.log.error({ err: error, threadId: thread.threadId }, 'input could not be stored');
+    this.#steering = new SteeringBox(
+      (events) => void thread.append(events).catch(lost),
+      () => parts.clock.now(),
+    );
+  }
+
+  /** Hands over input that is on disk. */
+  steer(input: EventOf<'steered'>): void {
+    this.#steering.put(input);
+  }
+
+  /** Settles when nothing of the turn can have an effect any more; rejects as *notSettled* after ten seconds. */
+  async interrupt(): Promise<void> {
+    this.#abort.abort('interrupted');
+    const late = deferred<never>();
+    const what = { threadId: this.#thread.threadId, turnId: this.id };
+    const cancel = this.#parts.clock.timer(SETTLE_MS, () =>
+      late.reject(new AppError('notSettled', 'the turn is being stopped, but something of it still runs', what)),
+    );
+    try {
+      await Promise.race([this.#settled.promise, late.promise]);
+    } finally {
+      cancel();
+    }
+  }
+
+  /** The server stops: a turn that only waits for people is left standing, any other ends as interrupted. */
+  leave(): void {
+    this.#abort.abort(SERVER_STOPS);
+  }
+
+  /** Runs to the end; `finish` stores the last events in the order of the thread's other changes. Never rejects. */
+  async drive(finish: (store: () => Promise<void>) => Promise<void>): Promise<void> {
+    try {
+      const end = await this.#run();
+      this.#settled.resolve();
+      if (!this.#isLeftStanding()) await finish(() => this.#storeEnd(end));
+    } catch (error) {
+      this.#parts.log.error(
+        { err: error, threadId: this.#thread.threadId, turnId: this.id },
+        'the end of a turn could not be stored',
+      );
+    } finally {
+      this.#settled.resolve();
+      this.#done.resolve();
+    }
+  }
+
+  async #run(): Promise<TurnEnd> {
+    const { store, backend, clock, log, tools } = this.#parts;
+    const { meta, turn } = this.#thread.accepted;
+    const { settings } = meta;
+    const port = this.#port();
+    const request = {
+      threadId: this.#thread.threadId,
+      turnId: this.id,
+      settings,
+      instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
+      context: await store.context(this.#thread.threadId),
+      ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),
+      steering: this.#steering,
+    };
+    const host = createToolHost(port, tools, this.#abort.signal);
+    const loop = { port, backend, tools: host, request, usage: meta.usage, now: () => clock.now(), log };
+    return runTurn(loop, this.#abort.signal);
+  }
+
+  #isLeftStanding(): boolean {
+    const { turn } = this.#thread.accepted;
+    return this.#abort.signal.reason === SERVER_STOPS && turn !== null && onlyWaitsForPeople(turn);
+  }
+
+  async #storeEnd(end: TurnEnd): Promise<void> {
+    const { store, clock, grants } = this.#parts;
+    const isWhole = end.status === 'completed';
+    if (!isWhole) await this.#thread.settled();
+    const context = isWhole ? [] : await store.context(this.#thread.threadId);
+    const thread = this.#thread.accepted;
+    if (!thread.turn) return;
+    const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };
+    grants.endTurn();
+    await this.#thread.append(endingEvents(thread, thread.turn, ending));
+  }
+
+  #port(): TurnPort {
+    const thread = this.#thread;
+    const { store, grants } = this.#parts;
+    const taken = new Set<ItemId>();
+    return {
+      threadId: thread.threadId,
+      turnId: this.id,
+      grants,
+      settings: () => thread.accepted.meta.settings,
+      append: (events) => thread.append(events),
+      stream: (delta) => thread.stream(delta),
+      uniqueItemId: async (id, prefix) => {
+        const isFree = id !== null && !taken.has(id) && !(await store.item(thread.threadId, id));
+        const unique = isFree ? id : `${prefix}_${newId()}`;
+        taken.add(unique);
+        return unique;
+      },
+      audience: () =>
+        thread.subscribers.map(({ principal }) => principal).filter((each) => each.permissions.has('approval:resolve')),
+      standing: (callId) => {
+        const { turn } = thread.accepted;
+        const questions = [...(turn?.questions.values() ?? [])];
+        const proposal = questions.find((each) => each.proposal.callId === callId)?.proposal;
+        const item = proposal && turn?.items.get(proposal.itemId);
+        return item ? { item, proposal } : undefined;
+      },
+    };
+  }
+}

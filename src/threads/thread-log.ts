@@ -1,0 +1,135 @@
+// The log of one loaded thread with what follows from it: the state, what is on disk, and what has been shown.
+
+import type { ApprovalBroker } from '../approvals/broker.ts';
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Once, ThreadStore } from '../history/store.ts';
+import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '../model/event.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
+import type { Cursor, Subscriber } from './cursor.ts';
+import { LogWriter } from './log-writer.ts';
+import { Publisher } from './publisher.ts';
+import { applyEvent, type LiveThread, waitingFlags } from './state.ts';
+
+export interface ThreadLogParts {
+  readonly store: ThreadStore;
+  readonly broker: ApprovalBroker;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told after each publication, for those who only see the list of threads. */
+  readonly published: (events: readonly StoredEvent[]) => void;
+  /** Told once: nothing more can be written, and the thread has to be loaded again. */
+  readonly failed: () => void;
+}
+
+export interface Subscription {
+  readonly cursor: Cursor;
+  /** The thread as it is on disk at the moment of joining. */
+  readonly thread: LiveThread;
+  /** Begins to send: first the questions that stand, then what comes. */
+  start(): void;
+}
+
+export class ThreadLog {
+  readonly threadId: ThreadId;
+  readonly #clock: Clock;
+  readonly #writer: LogWriter;
+  readonly #publisher: Publisher;
+  #accepted: LiveThread;
+  #stored: LiveThread;
+
+  constructor(parts: ThreadLogParts, thread: LiveThread) {
+    const { store, broker, clock, log, published } = parts;
+    const threadId = thread.meta.id;
+    this.threadId = threadId;
+    this.#clock = clock;
+    this.#accepted = thread;
+    this.#stored = thread;
+    const readState = () => this.#stored.meta.readState;
+    this.#publisher = new Publisher({ threadId, store, broker, log, readState, published }, thread.head);
+    const failed = (error: unknown) => {
+      log.error({ err: error, threadId }, 'the history of a thread could not be written');
+      parts.failed();
+    };
+    const committed = (batch: readonly StoredEvent[]) => this.#committed(batch);
+    this.#writer = new LogWriter({ store, threadId, clock, committed, failed }, thread.head);
+  }
+
+  /** With everything accepted, on disk or on its way. */
+  get accepted(): LiveThread {
+    return this.#accepted;
+  }
+
+  /** With what is on disk. */
+  get stored(): LiveThread {
+    return this.#stored;
+  }
+
+  /** The place of the last event that has been shown. */
+  get seq(): Seq {
+    return this.#publisher.seq;
+  }
+
+  get subscribers(): readonly Subscriber[] {
+    return this.#publisher.subscribers;
+  }
+
+  /** Stores the events in one transaction, then shows them; settles with the head when they are on disk. */
+  append(events: readonly ThreadEvent[], once?: Once): Promise<Seq> {
+    const placed = events.map((event) => this.#accept(event));
+    return this.#writer.append(placed, once);
+  }
+
+  /** Stores streamed text with the next commit; settles when more may come. */
+  stream(delta: DeltaEvent): Promise<void> {
+    this.#accepted = { ...this.#accepted, head: this.#accepted.head + delta.parts.length };
+    return this.#writer.stream(delta);
+  }
+
+  /** Settles when everything accepted so far is on disk or has failed. */
+  settled(): Promise<void> {
+    return this.#writer.settled();
+  }
+
+  /** Keeps what is committed from now on back until the returned function is called. */
+  hold(): () => void {
+    return this.#publisher.hold();
+  }
+
+  /** Joins behind `after`, by default behind what has been shown; nothing is sent before `start`. */
+  subscribe(subscriber: Subscriber, after?: Seq): Subscription {
+    if (after !== undefined && after > this.seq) {
+      const range = { kind: 'stale_cursor', threadId: this.threadId, oldestSeq: 0, headSeq: this.seq };
+      throw new AppError('conflict', `there is no event ${after} yet: the last one is ${this.seq}`, range);
+    }
+    const cursor = this.#publisher.subscribe(subscriber, after);
+    return {
+      cursor,
+      thread: this.#stored,
+      start: () => {
+        this.#publisher.ask(cursor, this.#stored);
+        cursor.start();
+      },
+    };
+  }
+
+  unsubscribe(subscriber: Subscriber): boolean {
+    return this.#publisher.unsubscribe(subscriber);
+  }
+
+  /** Follows the event in the accepted state; the flags of the thread go with the events that change them. */
+  #accept(event: ThreadEvent): ThreadEvent {
+    const before = waitingFlags(this.#accepted.turn);
+    const stored = { seq: this.#accepted.head + 1, atMs: this.#clock.now(), event };
+    this.#accepted = applyEvent(this.#accepted, stored, lastSeq(stored));
+    if (event.type !== 'approvalRequested' && event.type !== 'approvalResolved') return event;
+    const after = waitingFlags(this.#accepted.turn);
+    return after.length === before.length ? event : { ...event, flags: after };
+  }
+
+  #committed(batch: readonly StoredEvent[]): void {
+    for (const stored of batch) this.#stored = applyEvent(this.#stored, stored, lastSeq(stored));
+    this.#publisher.committed(batch);
+  }
+}
