@@ -32,6 +32,37 @@ const lmdbInPlace = {
   },
 };
 
+/** Its own search for its native part reads a dozen files; the part lies in one place. */
+const locksInPlace = {
+  name: 'fs-native-extensions-in-place',
+  setup(builder) {
+    builder.onLoad({ filter: /[\\/]fs-native-extensions[\\/]binding\.js$/ }, () => ({
+      contents: `
+        const { dirname, join } = require('node:path');
+        const outside = require('node:module').createRequire(__filename);
+        const home = dirname(outside.resolve('fs-native-extensions'));
+        const prebuilt = 'prebuilds/' + process.platform + '-' + process.arch + '/fs-native-extensions.node';
+        try {
+          module.exports = outside(join(home, prebuilt));
+        } catch {
+          module.exports = outside(join(home, 'binding.js'));
+        }`,
+      loader: 'js',
+    }));
+  },
+};
+
+/** The namespace itself instead of an export that holds it: only then is what nobody uses of zod left out. */
+const zodByParts = {
+  name: 'zod-by-parts',
+  setup(builder) {
+    builder.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path: file }) => {
+      const source = await fs.promises.readFile(file, 'utf8');
+      return { contents: source.replace("import { z } from 'zod'", "import * as z from 'zod'"), loader: 'ts' };
+    });
+  },
+};
+
 /** An optional speed-up of msgpackr, which we do not use: without it there is one native file less to load. */
 const withoutExtractor = {
   name: 'without-msgpackr-extract',
@@ -44,24 +75,104 @@ const withoutExtractor = {
   },
 };
 
-/** Imports run when they are reached, `import()` too: what a start does not need is parsed and run on first use. */
-await build({
+/** Messages of errors in forty languages that we never switch to. */
+const englishOnly = {
+  name: 'english-only',
+  setup(builder) {
+    builder.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};
+
+/** Libraries that a start does not need lie in files of their own, so that it has not to read them either. */
+const LIBRARIES = {
+  jose: 'jose',
+  ws: 'ws',
+  yaml: 'yaml',
+  yargs: 'yargs',
+  'ai-openai-compatible': '@ai-sdk/openai-compatible',
+  'ai-anthropic': '@ai-sdk/anthropic',
+};
+
+/** Parts of our own that are never needed together; `./NAME.ts` in a dynamic import becomes `./FILE.cjs`. */
+const PARTS = { serve: 'server', commands: 'commands' };
+
+const partsApart = {
+  name: 'parts-apart',
+  setup(builder) {
+    builder.onResolve({ filter: /^\.\/(serve|commands)\.ts$/ }, ({ kind, path: name }) =>
+      kind === 'dynamic-import' ? { path: `./${PARTS[path.basename(name, '.ts')]}.cjs`, external: true } : undefined,
+    );
+  },
+};
+
+const librariesApart = {
+  name: 'libraries-apart',
+  setup(builder) {
+    for (const [file, name] of Object.entries(LIBRARIES))
+      builder.onResolve({ filter: new RegExp(`^${name}$`) }, ({ kind }) =>
+        kind === 'require-call' ? undefined : { path: `./${file}.cjs`, external: true },
+      );
+  },
+};
+
+/** The file of a library; yargs has a default export only, which an import finds as the whole of a CommonJS file. */
+const libraryEntries = {
+  name: 'library-entries',
+  setup(builder) {
+    builder.onResolve({ filter: /^library:/ }, ({ path: name }) => ({ path: name, namespace: 'library' }));
+    builder.onLoad({ filter: /.*/, namespace: 'library' }, ({ path: entry }) => {
+      const name = entry.slice('library:'.length);
+      const contents = name === 'yargs' ? "module.exports = require('yargs').default;" : `export * from '${name}';`;
+      return { contents, resolveDir: ROOT };
+    });
+  },
+};
+
+const shared = {
   absWorkingDir: ROOT,
-  entryPoints: ['src/cli/main.ts'],
-  outfile: 'dist/heddle.cjs',
   bundle: true,
   platform: 'node',
   target: 'node20.19',
   format: 'cjs',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  keepNames: false,
+  minify: true,
+  // `import()` becomes `require` behind a promise: the loader of ES modules takes its time to start.
+  supported: { 'dynamic-import': false },
   legalComments: 'none',
-  sourcemap: 'external',
-  external: KEPT_OUTSIDE,
   define: { HEDDLE_VERSION: JSON.stringify(version), 'import.meta.url': 'bundleUrl' },
-  // For libraries that ask where their module lies, which CommonJS does not tell.
+  // For modules that ask where they lie, which CommonJS does not tell in that form.
   banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  plugins: [lmdbInPlace, withoutExtractor],
   logLevel: 'warning',
-});
+};
+
+await Promise.all([
+  build({
+    ...shared,
+    entryPoints: {
+      heddle: 'src/cli/main.ts',
+      ...Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [file, `src/cli/${name}.ts`])),
+    },
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    sourcemap: 'linked',
+    external: KEPT_OUTSIDE,
+    plugins: [
+      partsApart,
+      librariesApart,
+      lmdbInPlace,
+      locksInPlace,
+      withoutExtractor,
+      englishOnly,
+      zodByParts,
+    ],
+  }),
+  build({
+    ...shared,
+    entryPoints: Object.fromEntries(Object.entries(LIBRARIES).map(([file, name]) => [file, `library:${name}`])),
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+    plugins: [libraryEntries, englishOnly],
+  }),
+]);

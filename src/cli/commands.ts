@@ -1,7 +1,7 @@
 // All commands, read with yargs; each is a file that loads its work when it is run.
 
 import yargs, { type Argv } from 'yargs';
-import { AppError } from '../base/errors.ts';
+import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
@@ -40,13 +40,11 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
     .demandCommand(1, 'no command was given; `heddle app-server` starts a server, `heddle exec "…"` runs one turn')
     .wrap(Math.min(process.stdout.columns ?? WIDEST, WIDEST))
     .exitProcess(false)
-    .fail(false);
+    .fail((text: string | null, error: unknown) => {
+      throw isMisread(error) || !error ? new AppError('invalid', oneLine(text ?? messageOf(error))) : error;
+    });
   for (const add of [appServerCommand, execCommand, tokenCommand, historyCommand]) add(cli, outcome);
-  try {
-    await cli.parseAsync();
-  } catch (error) {
-    throw isMisread(error) ? new AppError('invalid', oneLine(error.message)) : error;
-  }
+  await cli.parseAsync();
   return outcome.code;
 }
 

@@ -1,7 +1,7 @@
 // Layers of settings, lowest first: the file of the data directory, then the flags of the command line.
 
 import { parse as parseToml } from 'smol-toml';
-import { isMap, LineCounter, parseDocument } from 'yaml';
+import type { Document } from 'yaml';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
 import { type ConfigProblem, firstFault, type Place } from './faults.ts';
@@ -26,7 +26,9 @@ export function layerOf(name: LayerName, settings: Table): Layer {
 }
 
 /** The settings of a YAML text, or the first thing that is wrong with it. */
-export function yamlLayer(text: string, file: string): LayerOrProblem {
+export async function yamlLayer(text: string, file: string): Promise<LayerOrProblem> {
+  // Loaded on use: most starts find no file.
+  const { isMap, LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const placeAt = (offset: number): Place => {
@@ -54,7 +56,7 @@ export function yamlLayer(text: string, file: string): LayerOrProblem {
 const userLayer = (file: string): LayerName => ({ type: 'user', file, profile: null });
 
 /** Where the deepest part of the path that is in the document begins. */
-function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly PropertyKey[]): number {
+function offsetOf(document: Pick<Document, 'getIn'>, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;
     if (node?.range) return node.range[0] ?? 0;

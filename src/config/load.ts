@@ -64,7 +64,7 @@ async function stampOf(file: string): Promise<string> {
 
 async function fileLayer(file: string): Promise<LayerOrProblem> {
   try {
-    return yamlLayer(await readFile(file, 'utf8'), file);
+    return await yamlLayer(await readFile(file, 'utf8'), file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { layer: layerOf({ type: 'user', file, profile: null }, {}) };
     return { problem: { message: messageOf(error), place: { file, line: 1, column: 1 } } };
