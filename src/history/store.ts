@@ -120,7 +120,7 @@ export interface ThreadStore extends Closable {
    * One transaction: log, tables, key and reply. Gives the new head. Rejects as *conflict* of kind `head_moved` if the head is
    * not `expected`, as *notFound* if there is no such thread, as *unavailable* when the disk refuses (and the log is as before).
    *
-   * With a key that is known every mutation is refused, before anything else is looked at: *conflict* of kind `already_done`
+   * With a key that is known a mutation is refused, whatever else would be wrong with it: *conflict* of kind `already_done`
    * (the same digest; its reply is in the ledger) or `idempotency_drift` (another digest), *notSettled* of kind `uncertain`
    * (claimed and never sealed).
    */
@@ -140,7 +140,10 @@ export interface ThreadStore extends Closable {
   /** Shared with the store: not to be changed. */
   meta(id: ThreadId): Promise<ThreadMeta | undefined>;
   threads(query: ThreadQuery): Promise<Page<ThreadMeta>>;
-  /** Pages of turns and items may end early, as those of events do; `hasMore` tells. Turns that were reverted do not appear here, nor their items below. */
+  /**
+   * Turns that were reverted do not appear here, nor their items below. Pages of turns and items may end early as those of
+   * events do; `hasMore` tells.
+   */
   turns(id: ThreadId, query: TurnQuery): Promise<Page<TurnRow>>;
   turn(id: ThreadId, turnId: TurnId): Promise<TurnRow | undefined>;
   items(id: ThreadId, query: ItemQuery): Promise<Page<ItemRow>>;
