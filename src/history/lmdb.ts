@@ -26,6 +26,9 @@ export const blobsDirectory = (directory: string): string => join(recordsDirecto
 /**
  * Opens the history, makes it where there is none, and finishes removals that were cut off. Rejects as *unavailable* when a
  * newer program wrote it. Closing flushes.
+ *
+ * A process that exits while appends are under way, by `process.exit` or an uncaught error, may hang in the database's own
+ * exit and keep its locks: close first, or end it with SIGKILL, which costs nothing that was acknowledged.
  */
 export async function openLmdbHistory({ directory, log, clock = systemClock }: LmdbHistoryOptions): Promise<History> {
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });

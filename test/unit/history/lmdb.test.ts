@@ -75,6 +75,28 @@ describe('the durable history', () => {
     expect(await verifyHistory(directory)).toEqual({ threads: 1, records: 11, damages: [] });
   });
 
+  it('closes in the midst of appends: each is stored or refused', async () => {
+    const history = await open();
+    const store = history.forTenant('local');
+    const acknowledged = new Map<string, number>();
+    const append = async (id: string) => {
+      acknowledged.set(id, await store.create(threadMeta(id), []));
+      for (let turn = 0; ; turn += 1)
+        acknowledged.set(id, await store.append(id, acknowledged.get(id) as number, at(1, ...wholeTurn(`u${turn}`))));
+    };
+    const first = store.create(threadMeta('first'), []);
+    const writers = ['a', 'b', 'c'].map((id) => append(id));
+    await first;
+    await store.create(threadMeta('second'), []);
+    await history.close();
+    for (const { status, reason } of (await Promise.allSettled(writers)) as PromiseRejectedResult[])
+      expect([status, reason.kind]).toEqual(['rejected', 'unavailable']);
+    const again = await open();
+    for (const [id, head] of acknowledged) expect(await again.forTenant('local').head(id)).toBe(head);
+    await again.close();
+    expect(await verifyHistory(directory)).toMatchObject({ threads: 5, damages: [] });
+  });
+
   it('is private to its user', async () => {
     await fill('t');
     expect((await stat(recordsDirectory(directory))).mode & 0o777).toBe(0o700);
