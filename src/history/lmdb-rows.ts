@@ -10,7 +10,10 @@ type LmdbKey = (string | number)[];
 
 export class LmdbRows implements Rows {
   readonly #root: RootDatabase<string, LmdbKey>;
-  #isClosed = false;
+  /** Settles when the last transaction has; they do in order. */
+  #written: Promise<unknown> = Promise.resolve();
+  #takesWrites = true;
+  #isOpen = true;
 
   /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
   constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
@@ -28,10 +31,12 @@ export class LmdbRows implements Rows {
   }
 
   get(key: Key): string | undefined {
+    this.#check(this.#isOpen);
     return this.#root.get(key as LmdbKey);
   }
 
   scan({ from, to, reverse, limit, characters = Number.POSITIVE_INFINITY }: Scan): Row[] {
+    this.#check(this.#isOpen);
     const [low, high] = [from as LmdbKey, to as LmdbKey];
     const range = reverse
       ? { start: high, exclusiveStart: true, end: low, inclusiveEnd: true, reverse: true, limit }
@@ -55,19 +60,28 @@ export class LmdbRows implements Rows {
   }
 
   async write<T>(work: () => T): Promise<T> {
-    if (this.#isClosed) throw new AppError('unavailable', 'the history is closed');
+    this.#check(this.#takesWrites);
     try {
       // Not `transaction`: what that has written stays when its callback throws.
-      return await this.#root.childTransaction(work);
+      const written = this.#root.childTransaction(work);
+      this.#written = written.catch(() => {});
+      return await written;
     } catch (error) {
       throw await refusal(error);
     }
   }
 
   readonly close = closeOnce(async () => {
-    this.#isClosed = true;
+    this.#takesWrites = false;
+    // Closing the environment breaks transactions that wait for their turn.
+    await this.#written;
+    this.#isOpen = false;
     await this.#root.close();
   });
+
+  #check(isPossible: boolean): void {
+    if (!isPossible) throw new AppError('unavailable', 'the history is closed');
+  }
 }
 
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
