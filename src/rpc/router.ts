@@ -178,7 +178,17 @@ function parse<P extends z.ZodType>(method: Request<P, any>, params: unknown): z
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue && issue.path.length > 0 ? issue.path.map(String).join('.') : 'params';
-  throw new AppError('invalid', `Invalid request: ${place}: ${issue?.message ?? 'not valid'}`.slice(0, 500));
+  const what = issue ? textOf(issue) : 'not valid';
+  throw new AppError('invalid', `Invalid request: ${place}: ${what}`.slice(0, 500));
+}
+
+/** What is wrong, with the allowed values also where the place takes several kinds of value. */
+function textOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue.message;
+  const firsts = issue.errors.flatMap((issues) => issues.slice(0, 1));
+  const listing = firsts.filter((each) => each.code !== 'invalid_type');
+  const shown = listing.length > 0 ? listing : firsts;
+  return shown.map(textOf).join(', or: ');
 }
 
 function onceKeyOf(method: Request<any, any>, params: any, given: unknown): string | undefined {

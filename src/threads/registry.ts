@@ -32,6 +32,8 @@ interface Loaded {
   readonly runtime: Promise<ThreadRuntime>;
   /** Set once loaded. */
   ready: ThreadRuntime | undefined;
+  /** Set once it is being taken out of memory. */
+  closing: Promise<void> | undefined;
   cancelUnload: () => void;
 }
 
@@ -82,6 +84,7 @@ export class ThreadRegistry implements Closable {
   /** Loads a thread unless it is; one load however many ask. Rejects as *notFound*. */
   load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
     const known = this.#loaded.get(keyOf(tenant, id));
+    if (known?.closing) return known.closing.then(() => this.load(tenant, id));
     if (known) return known.runtime;
     return this.#enter(tenant, id, async () => {
       const store = await this.storeOf(tenant, id);
@@ -95,14 +98,10 @@ export class ThreadRegistry implements Closable {
 
   /** Takes a thread out of memory; what ran has been ended or left standing. */
   async unload(tenant: string, id: ThreadId): Promise<void> {
-    const key = keyOf(tenant, id);
-    const known = this.#loaded.get(key);
+    const known = this.#loaded.get(keyOf(tenant, id));
     if (!known) return;
-    known.cancelUnload();
-    const runtime = await known.runtime;
-    await runtime.close();
-    if (this.#loaded.get(key) === known) this.#loaded.delete(key);
-    if (runtime.meta.ephemeral) await this.#ephemeral.forTenant(tenant).remove(id);
+    known.closing ??= this.#close(known, id);
+    await known.closing;
   }
 
   /** Ends or goes on with the turns that were open when the server stopped. */
@@ -120,7 +119,7 @@ export class ThreadRegistry implements Closable {
     if (!known?.ready || this.#isClosing) return;
     known.cancelUnload();
     const { ready } = known;
-    if (ready.subscribers.length > 0 || ready.isBusy) return;
+    if (ready.subscribers.length > 0) return;
     known.cancelUnload = this.#parts.clock.timer(this.#parts.idleMs(), () => void this.#unloadIdle(tenant, ready));
   }
 
@@ -145,6 +144,16 @@ export class ThreadRegistry implements Closable {
     await this.#ephemeral.close();
   });
 
+  async #close(known: Loaded, id: ThreadId): Promise<void> {
+    const { tenant } = known;
+    const key = keyOf(tenant, id);
+    known.cancelUnload();
+    const runtime = await known.runtime;
+    await runtime.close();
+    if (this.#loaded.get(key) === known) this.#loaded.delete(key);
+    if (runtime.meta.ephemeral) await this.#ephemeral.forTenant(tenant).remove(id);
+  }
+
   #failedToClose(error: unknown): void {
     this.#parts.log.error({ err: error }, 'a thread could not be closed');
   }
@@ -155,8 +164,9 @@ export class ThreadRegistry implements Closable {
   }
 
   async #unloadIdle(tenant: string, runtime: ThreadRuntime): Promise<void> {
-    if (runtime.subscribers.length > 0 || runtime.isBusy) return;
     const { threadId, meta } = runtime;
+    // Whoever listens begins the count when leaving; a turn that nobody listens to may take as long as it likes.
+    if (runtime.subscribers.length > 0 || runtime.isBusy) return this.touch(tenant, threadId);
     await this.unload(tenant, threadId);
     this.tell(tenant, threadId, ['status', 'closed'], { meta, status: { type: 'notLoaded' } });
   }
@@ -168,9 +178,11 @@ export class ThreadRegistry implements Closable {
       tenant,
       runtime: make().then((runtime) => {
         entry.ready = runtime;
+        this.touch(tenant, id);
         return runtime;
       }),
       ready: undefined,
+      closing: undefined,
       cancelUnload: () => {},
     };
     this.#loaded.set(key, entry);

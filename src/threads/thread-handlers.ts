@@ -10,6 +10,7 @@ import { type Context, implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import type { Subscriber } from './cursor.ts';
 import { eventsPage } from './event-page.ts';
+import { createListening } from './listening.ts';
 import { deprecationNotice, threadGoalCleared } from './notifications.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -30,7 +31,8 @@ export interface ThreadHandlerParts {
 const NOT_LOADED: ThreadStatus = { type: 'notLoaded' };
 
 export function threadHandlers(parts: ThreadHandlerParts): Route[] {
-  const { registry, settings, subscriberOf } = parts;
+  const { registry, settings } = parts;
+  const listening = createListening(registry, parts.subscriberOf);
   const tenantOf = ({ session }: Context) => session.principal.tenant;
 
   /** A loaded thread, for methods whose clients look for this wording. */
@@ -66,7 +68,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const status: ThreadStatus = { type: 'idle' };
       const reply = adoptedView(meta, status);
       const runtime = await registry.create(tenantOf(context), meta, meta.ephemeral ? undefined : context.once(reply));
-      const subscription = runtime.subscribe(subscriberOf(session));
+      const subscription = listening.join(session, runtime, undefined);
       const release = runtime.hold();
       afterReply(() => {
         registry.tell(tenantOf(context), meta.id, ['started']);
@@ -95,7 +97,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         ? await turnsPage(store, params.threadId, params.initialTurnsPage)
         : null;
       const cursors = await newestCursors(store, params.threadId);
-      const subscription = runtime.subscribe(subscriberOf(session), params.afterEventSeq ?? undefined);
+      const subscription = listening.join(session, runtime, params.afterEventSeq ?? undefined);
       const headSeq = runtime.seq;
       if (!params.excludeTurns && runtime.meta.historyMode === 'paginated')
         session.notify(deprecationNotice, TURNS_NOTICE);
@@ -137,8 +139,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
     threadUnsubscribe: async ({ threadId }, context) => {
       const runtime = registry.find(tenantOf(context), threadId);
       if (!runtime) return { status: 'notLoaded' };
-      const wasSubscribed = runtime.unsubscribe(subscriberOf(context.session));
-      registry.touch(tenantOf(context), threadId);
+      const wasSubscribed = listening.leave(context.session, runtime);
       return { status: wasSubscribed ? 'unsubscribed' : 'notSubscribed' };
     },
 
