@@ -5,15 +5,24 @@ import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
-import { EXIT, type ExitCode } from './exit-codes.ts';
+import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { historyCommand } from './history.ts';
 import { tokenCommand } from './token.ts';
 
 /** Widest help that is easy to read, in columns. */
 const WIDEST = 100;
 
-/** Runs the command that the arguments name. Rejects as *invalid* when they cannot be understood. */
+/** Runs the command that the arguments name, and says on standard error why it could not. Never rejects. */
 export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
+  try {
+    return await dispatch(argv);
+  } catch (error) {
+    process.stderr.write(complaintOf(error, `heddle ${argv[0]?.startsWith('-') === false ? `${argv[0]} ` : ''}--help`));
+    return exitCodeOf(error);
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<ExitCode> {
   const outcome: Outcome = { code: EXIT.done };
   const cli = yargs([...argv])
     .scriptName('heddle')

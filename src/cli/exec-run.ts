@@ -15,6 +15,7 @@ import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 export interface ExecOptions extends DoorOptions {
+  /** `-` or nothing: it comes from standard input. */
   readonly prompt: string;
   readonly folder: string | undefined;
   readonly approvals: 'ask' | 'decline' | undefined;
@@ -30,8 +31,9 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
       'invalid',
       '`--approvals ask` needs a terminal to ask on; use `--approvals decline` without one',
     );
-  const prompt = options.prompt === '-' ? await readAll(process.stdin) : options.prompt;
-  if (prompt.trim() === '') throw new AppError('invalid', 'the prompt is empty; say what to do');
+  const isPiped = options.prompt === '' || options.prompt === '-';
+  const prompt = isPiped && !process.stdin.isTTY ? await readAll(process.stdin) : options.prompt;
+  if (prompt.trim() === '' || prompt === '-') throw new AppError('invalid', 'the prompt is empty; say what to do');
   const streams = { out: process.stdout, err: process.stderr };
   const output = options.json ? jsonOutput(streams) : new PlainOutput(streams, process.env);
   const approvals = createApprovals(output, terminal);
@@ -116,10 +118,16 @@ function watchForInterrupt(): AbortSignal {
   const first = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
-      if (first.signal.aborted) process.exit(EXIT.interrupted);
+      if (first.signal.aborted) endNow(signal);
       first.abort();
     });
   // Whoever read our output has gone; so is the reason to go on.
   process.stdout.on('error', () => first.abort());
   return first.signal;
+}
+
+/** By the signal itself: an ordinary exit in the middle of a commit waits for the store for ever. */
+function endNow(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 }

@@ -12,7 +12,7 @@ const EPILOGUE =
 
 export const execCommand: AddCommand = (cli, outcome) => {
   cli.command(
-    'exec <prompt>',
+    'exec [prompt]',
     'Run one turn and print what happens',
     (yargs) =>
       yargs
@@ -22,8 +22,7 @@ export const execCommand: AddCommand = (cli, outcome) => {
         )
         .positional('prompt', {
           type: 'string',
-          demandOption: true,
-          describe: 'What to do; - reads it from standard input',
+          describe: 'What to do; - or none: read it from standard input',
         })
         .options({
           cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
@@ -38,7 +37,7 @@ export const execCommand: AddCommand = (cli, outcome) => {
     async (args) => {
       const { exec } = await import('./exec-run.ts');
       outcome.code = await exec({
-        prompt: args.prompt,
+        prompt: args.prompt ?? '',
         folder: single('--cd', args.cd),
         remote: single('--remote', args.remote),
         tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),

@@ -1,8 +1,9 @@
 // The executable: from the command line to an exit code.
 
-import { complaintOf, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
 import { plainServerFlags } from './plain-flags.ts';
 
+// Both parts are bundles of their own with classes of their own: they tell errors apart and say them; here only codes arrive.
 async function run(argv: readonly string[]): Promise<ExitCode> {
   const flags = plainServerFlags(argv);
   if (flags) return (await import('./serve.ts')).serve(flags);
@@ -15,7 +16,10 @@ function exit(code: ExitCode): void {
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 }
 
+// Our timers and stores do not keep a process alive, and what runs here may wait for nothing else.
+setInterval(() => {}, 2 ** 31 - 1);
+
 run(process.argv.slice(2)).then(exit, (error: unknown) => {
-  process.stderr.write(complaintOf(error, 'heddle --help'));
-  exit(exitCodeOf(error));
+  process.stderr.write(`heddle: ${error instanceof Error ? error.stack : error}\n`);
+  exit(EXIT.failed);
 });

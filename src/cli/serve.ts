@@ -1,9 +1,10 @@
 // Runs a server from its flags to its exit code.
 
 import { type App, createApp } from '../app.ts';
+import type { Closable } from '../base/close.ts';
 import { unlessAborted } from '../base/signals.ts';
 import { listenAt } from '../transports/address.ts';
-import type { Accept, Connection, Listener } from '../transports/connection.ts';
+import type { Accept, Listener } from '../transports/connection.ts';
 import { backendLines, listeningLines } from './announcement.ts';
 import { processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
@@ -13,7 +14,6 @@ import { type Stopping, watchForStop } from './stopping.ts';
 
 /** Clients and service managers give up on us at five seconds. */
 const END_MS = 4_500;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SHUTDOWN = { kind: 'shutdown', text: 'the server stops' } as const;
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -22,31 +22,25 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 export async function serve(flags: ServerFlags): Promise<ExitCode> {
   const streams = claimStandardStreams();
   const stopping = watchForStop(say);
-  // With `--listen off` nothing else keeps the process alive.
-  const hold = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
     const plan = await planServer(flags);
     const server = await start(plan, streams, stopping);
     const reason = await stopping.reason;
     say(`heddle app-server stops: ${reason.text}`);
-    const isClean = await within(END_MS, reason.isFault ? server.abandon() : server.close());
+    const isClean = await within(END_MS, server.close());
     if (isClean) return reason.code;
     say(`it did not end within ${END_MS} ms; what still runs is cut off`);
+    // An ordinary exit in the middle of a commit waits for the store for ever.
+    process.kill(process.pid, 'SIGKILL');
     return EXIT.failed;
   } catch (error) {
     process.stderr.write(complaintOf(error, 'heddle app-server --help'));
     return exitCodeOf(error);
-  } finally {
-    clearInterval(hold);
   }
 }
 
-interface Server {
-  /** Takes no new work, settles and stores what runs, ends children and connections. */
-  close(): Promise<void>;
-  /** After a fault: only what has been said already is still written out, whole. */
-  abandon(): Promise<void>;
-}
+/** Closing it takes no new work, settles and stores what runs, and ends connections, whose last frames are whole, and children. */
+type Server = Closable;
 
 async function start(
   plan: ServerPlan,
@@ -64,20 +58,15 @@ async function start(
     ...(plan.backend === undefined ? {} : { backend: plan.backend }),
   });
   const listeners: Listener[] = [];
-  const connections = new Set<Connection>();
-  const closeListeners = () => Promise.all(listeners.map((listener) => listener.close()));
   const server: Server = {
     close: async () => {
-      await closeListeners();
+      await Promise.all(listeners.map((listener) => listener.close()));
       await app.close();
-    },
-    abandon: async () => {
-      await Promise.all([...connections].map((connection) => connection.close(SHUTDOWN)));
     },
   };
   try {
     hideSecrets(app, plan);
-    const accept = acceptInto(app, plan, connections, stopping);
+    const accept = acceptInto(app, plan, stopping);
     const options = { flags: plan.auth, dataDirectory: app.dataDirectory, streams };
     for (const address of plan.addresses) listeners.push(await listenAt(address, options)(accept));
     const tokenFile = listeners.find((listener) => listener.tokenFile !== undefined)?.tokenFile;
@@ -93,18 +82,14 @@ async function start(
   }
 }
 
-function acceptInto(app: App, { addresses }: ServerPlan, connections: Set<Connection>, stopping: Stopping): Accept {
+function acceptInto(app: App, { addresses }: ServerPlan, stopping: Stopping): Accept {
   const isOnlyStdio = addresses.every(({ kind }) => kind === 'stdio');
   return (connection, principal) => {
     if (stopping.isRequested()) {
       void connection.close(SHUTDOWN);
       return;
     }
-    connections.add(connection);
-    void connection.closed.then(({ text }) => {
-      connections.delete(connection);
-      if (isOnlyStdio) stopping.request(`the client has gone (${text})`);
-    });
+    if (isOnlyStdio) void connection.closed.then(({ text }) => stopping.request(`the client has gone (${text})`));
     app.accept(connection, principal);
   };
 }

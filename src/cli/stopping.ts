@@ -8,8 +8,6 @@ export interface StopReason {
   /** For people. */
   readonly text: string;
   readonly code: ExitCode;
-  /** The state of the process is not to be trusted: nothing more is stored. */
-  readonly isFault: boolean;
 }
 
 export interface Stopping {
@@ -29,11 +27,10 @@ export function watchForStop(say: (text: string) => void): Stopping {
     isRequested = true;
     first.resolve(reason);
   };
-  for (const signal of SIGNALS)
-    process.on(signal, () => stop({ text: `received ${signal}`, code: EXIT.done, isFault: false }));
+  for (const signal of SIGNALS) process.on(signal, () => stop({ text: `received ${signal}`, code: EXIT.done }));
   const fault = (error: unknown) => {
     say(`a defect: ${(error instanceof Error && error.stack) || messageOf(error)}`);
-    stop({ text: 'a defect, see above', code: EXIT.failed, isFault: true });
+    stop({ text: 'a defect, see above', code: EXIT.failed });
   };
   process.on('uncaughtException', fault);
   process.on('unhandledRejection', (error) => {
@@ -43,7 +40,7 @@ export function watchForStop(say: (text: string) => void): Stopping {
   return {
     reason: first.promise,
     isRequested: () => isRequested,
-    request: (text) => stop({ text, code: EXIT.done, isFault: false }),
+    request: (text) => stop({ text, code: EXIT.done }),
   };
 }
 

@@ -1,0 +1,115 @@
+// `heddle exec`: in this process, on a running server, on a named one; what it prints, and each of its exit codes.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Program, protocolLines, run, scratch, serve } from './executable.ts';
+
+const here = (data: string): string[] => ['--backend', 'mock', '--data-dir', data];
+
+test('the answer goes to standard output, the work around it to standard error, plain', async () => {
+  const folder = scratch();
+  const prompt = 'think about it\nsay I look first.\nrun printf "found\\n"; exit 3\n\nsay Done looking.';
+  const { code, stdout, stderr } = await run(['exec', prompt, '-C', folder, ...here(scratch())]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'I look first.\nDone looking.\n' });
+  expect(stderr).toContain('about it\n');
+  expect(stderr).toMatch(/\$ .*printf/);
+  expect(stderr).toContain('found\n');
+  expect(stderr).toContain('exit code 3\n');
+  expect(stdout + stderr).not.toContain('\u001b');
+});
+
+test('--json prints each notification as a line', async () => {
+  const { code, stdout } = await run(['exec', 'say hello', '--json', ...here(scratch())]);
+  const methods = protocolLines(stdout).map(({ method }) => method);
+  expect(code).toBe(0);
+  expect(methods).toEqual(expect.arrayContaining(['thread/started', 'turn/started', 'item/agentMessage/delta']));
+  expect(methods.at(-1)).toBe('turn/completed');
+});
+
+test('the prompt may come from standard input', async () => {
+  const { code, stdout } = await run(['exec', '-', ...here(scratch())], { input: 'say from a pipe\n' });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'from a pipe\n' });
+});
+
+test('a failed turn is code 1, with the reason', async () => {
+  const { code, stderr } = await run(['exec', 'fail', ...here(scratch())]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('the turn failed: ');
+});
+
+test('without a choice of backend the turn fails and says what to choose', async () => {
+  const { code, stderr } = await run(['exec', 'say hello', '--data-dir', scratch()]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('--backend');
+});
+
+test('with nobody to ask, what needs approval does not run: code 3', async () => {
+  const folder = scratch();
+  const { code, stderr } = await run(['exec', 'run! touch made', '-C', folder, ...here(scratch())]);
+  expect(code).toBe(3);
+  expect(stderr).toContain('nobody is here to ask');
+  expect(existsSync(join(folder, 'made'))).toBe(false);
+});
+
+test('it uses the server that runs on the data directory, by its socket', async () => {
+  const data = scratch();
+  const { program } = await serve(['--listen', 'unix://', '--data-dir', data]);
+  const { code, stdout } = await run(['exec', 'say by the socket', '--data-dir', data]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'by the socket\n' });
+  program.child.kill('SIGTERM');
+  expect((await program.ended).code).toBe(0);
+});
+
+test('it uses the server that runs on the data directory, by its WebSocket and token file', async () => {
+  const data = scratch();
+  await serve(['--listen', 'ws://127.0.0.1:0', '--data-dir', data]);
+  const { code, stdout } = await run(['exec', 'say by the web', '--data-dir', data]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'by the web\n' });
+});
+
+test('a named server gets the token of the variable; a wrong one is code 4', async () => {
+  const data = scratch();
+  const { address } = await serve(['--listen', 'ws://127.0.0.1:0', '--data-dir', data]);
+  const args = ['exec', 'say hello', '--remote', address, '--remote-auth-token-env', 'TOKEN'];
+  const token = readFileSync(join(data, 'ws-token'), 'utf8');
+  const right = await run(args, { environment: { TOKEN: token } });
+  expect({ code: right.code, stdout: right.stdout }).toEqual({ code: 0, stdout: 'hello\n' });
+  const wrong = await run(args, { environment: { TOKEN: 'wrong' } });
+  expect(wrong.code).toBe(4);
+  expect(wrong.stderr).toContain('refused the connection (401)');
+});
+
+test('a server that is not there, or cannot be used, is code 4', async () => {
+  const gone = await run(['exec', 'say hello', '--remote', `unix://${join(scratch(), 'none.sock')}`]);
+  expect(gone).toMatchObject({ code: 4, stdout: '' });
+  expect(gone.stderr).toContain('cannot connect');
+  const data = scratch();
+  const other = new Program(['app-server', '--listen', 'off', '--data-dir', data]);
+  await other.said('stderr', /not listening/);
+  const owned = await run(['exec', 'say hello', ...here(data)]);
+  expect(owned.code).toBe(4);
+  expect(owned.stderr).toContain(`pid ${other.child.pid}`);
+});
+
+test('Ctrl-C interrupts the turn, waits for its end and is code 130', async () => {
+  const data = scratch();
+  const program = new Program(['exec', 'say 100000 words at 100 a second', '--json', ...here(data)]);
+  await program.said('stdout', /item\/agentMessage\/delta/);
+  program.child.kill('SIGINT');
+  const { code, stdout } = await program.ended;
+  expect(code).toBe(130);
+  expect(protocolLines(stdout).at(-1)).toMatchObject({
+    method: 'turn/completed',
+    params: { turn: { status: 'interrupted' } },
+  });
+});
+
+test('what it stored proves to be whole, and a changed byte is found', async () => {
+  const data = scratch();
+  await run(['exec', 'say hello', ...here(data)]);
+  const whole = await run(['history', 'verify', '--data-dir', data]);
+  expect(whole.code).toBe(0);
+  expect(whole.stdout).toMatch(/^1 thread, \d+ records: all as written\n$/);
+  expect(await run(['history', 'verify', '--data-dir', scratch()])).toMatchObject({ code: 1, stdout: '' });
+});

@@ -1,0 +1,96 @@
+// Wrong flags: each ends with its code, says what to type instead, starts nothing and prints nothing on standard output.
+
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run, scratch } from './executable.ts';
+
+const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
+  [[], /no command was given/],
+  [['serve'], /unknown/i],
+  [['app-server', 'extra'], /unknown/i],
+  [['app-server', '--lisen', 'off'], /unknown argument: lisen/i],
+  [['app-server', '--backend'], /not enough arguments/i],
+  [['app-server', '--backend', 'gpt'], /choose `runtime`, `mock` or `unavailable`/],
+  [['app-server', '--backend', 'external'], /`external` is not available; choose/],
+  [['app-server', '--backend', 'mock', '--backend', 'mock'], /given 2 times; give it once/],
+  [['app-server', '--listen', 'http://127.0.0.1:1'], /expected `stdio:\/\/`/],
+  [['app-server', '--listen', 'ws://localhost:1'], /an IP address, not a host name/],
+  [['app-server', '--listen', 'unix://relative'], /three slashes/],
+  [['app-server', '--listen', 'off', '--stdio'], /stands alone/],
+  [['app-server', '--stdio', '--listen', 'stdio://'], /given twice/],
+  [['app-server', '-c', 'no-value'], /expected key=value/],
+  [['-c', 'backend=5', 'app-server'], /backend/],
+  [['app-server', '--ws-auth', 'none'], /add `--listen ws:/],
+  [['app-server', '--allow-origin', 'https://app.example'], /add `--listen ws:/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-auth', 'basic'], /expected one of capability-token/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-auth', 'capability-token'], /is required/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-token-file', 'token'], /must be an absolute path/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-max-clock-skew-seconds', 'x'], /not a whole number/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--allow-origin', '*'], /expected a whole origin/],
+  [['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-scopes', 'all'], /known are thread:read/],
+  [['token', 'sign', '--secret-file', '/none', '--sub', 'x', '--expires', 'soon'], /such as 30m/],
+  [['token', 'sign', '--sub', 'x'], /--secret-file PATH/],
+  [['history'], /heddle history verify/],
+  [['exec'], /the prompt is empty/],
+  [['exec', ' '], /the prompt is empty/],
+  [['exec', 'x', '--approvals', 'always'], /choose `ask` or `decline`/],
+  [['exec', 'x', '--approvals', 'ask'], /needs a terminal/],
+  [['exec', 'x', '--remote-auth-token-env', 'TOKEN'], /`--remote URL`/],
+  [['exec', 'x', '--remote', 'tcp://127.0.0.1:1'], /expected `unix:/],
+];
+
+test.each(USAGE)('heddle %j: code 2', async (args, message) => {
+  const home = scratch();
+  const { code, stdout, stderr } = await run(args, { environment: { HEDDLE_HOME: join(home, 'data') } });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(/\ntry: heddle .*--help\n$/);
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
+
+test('a listener that would not be safe does not start: code 1', async () => {
+  const { code, stderr } = await run(['app-server', '--listen', 'ws://0.0.0.0:0', '--data-dir', scratch()]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('refusing to start');
+});
+
+test('a token is not sent in plain text to another machine: code 2, and nothing is sent', async () => {
+  const environment = { TOKEN: 'secret-token' };
+  const args = ['exec', 'x', '--remote', 'ws://192.0.2.1:1', '--remote-auth-token-env', 'TOKEN'];
+  const { code, stderr } = await run(args, { environment });
+  expect(code).toBe(2);
+  expect(stderr).toContain('use `wss://`');
+  expect(stderr).not.toContain('secret-token');
+});
+
+test('the data directory that cannot be made is named: code 1', async () => {
+  const file = join(scratch(), 'a-file');
+  writeFileSync(file, '');
+  const { code, stderr } = await run(['app-server', '--data-dir', join(file, 'data')]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('the data directory');
+});
+
+test('help and version are there, and start nothing', async () => {
+  const home = scratch();
+  const environment = { HEDDLE_HOME: join(home, 'data') };
+  for (const args of [
+    ['--help'],
+    ['app-server', '--help'],
+    ['app-server', 'status', '--help'],
+    ['exec', '-h'],
+    ['token', 'sign', '--help'],
+    ['history', 'verify', '--help'],
+  ]) {
+    const { code, stdout, stderr } = await run(args, { environment });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Options:');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  }
+  expect(await run(['--version'], { environment })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+  });
+  expect(readdirSync(home)).toEqual([]);
+});
