@@ -10,9 +10,21 @@ import type { Subscription } from './thread-log.ts';
 export interface Listening {
   /** Joins behind `after`, by default behind what has been shown; rejects a place ahead of it as *conflict*. */
   join(session: Session, runtime: ThreadRuntime, after: Seq | undefined): Subscription;
+  /**
+   * Reads what shows the thread as it is, and joins right behind it: nothing is missed, and nothing is both in it and told,
+   * unless the thread changes each time that it is read. With `after` it joins there, whatever has been read.
+   */
+  joinAfter<T>(
+    session: Session,
+    runtime: ThreadRuntime,
+    after: Seq | undefined,
+    read: () => Promise<T>,
+  ): Promise<{ readonly shown: T; readonly subscription: Subscription }>;
   /** False when the session did not listen. */
   leave(session: Session, runtime: ThreadRuntime): boolean;
 }
+
+const MAX_READS = 4;
 
 export function createListening(registry: ThreadRegistry, subscriberOf: (session: Session) => Subscriber): Listening {
   const leave = (session: Session, tenant: string, threadId: ThreadId): boolean => {
@@ -20,16 +32,24 @@ export function createListening(registry: ThreadRegistry, subscriberOf: (session
     registry.touch(tenant, threadId);
     return wasListening;
   };
+  const join: Listening['join'] = (session, runtime, after) => {
+    const { tenant } = session.principal;
+    const { threadId } = runtime;
+    const subscription = runtime.subscribe(subscriberOf(session), after);
+    const name = nameOf(threadId);
+    // A thread that was loaded anew meanwhile is found by its id when the connection ends.
+    const end = async () => void leave(session, tenant, threadId);
+    if (!session.owned(name)) session.own(name, { close: end });
+    return subscription;
+  };
   return {
-    join(session, runtime, after) {
-      const { tenant } = session.principal;
-      const { threadId } = runtime;
-      const subscription = runtime.subscribe(subscriberOf(session), after);
-      const name = nameOf(threadId);
-      // A thread that was loaded anew meanwhile is found by its id when the connection ends.
-      const end = async () => void leave(session, tenant, threadId);
-      if (!session.owned(name)) session.own(name, { close: end });
-      return subscription;
+    join,
+    async joinAfter(session, runtime, after, read) {
+      for (let reads = 1; ; reads += 1) {
+        const subscription = join(session, runtime, after);
+        const shown = await read();
+        if (after !== undefined || subscription.isCurrent() || reads === MAX_READS) return { shown, subscription };
+      }
     },
     leave(session, { threadId }) {
       session.release(nameOf(threadId));

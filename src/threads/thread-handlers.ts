@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
+import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId, type ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { NO_USAGE } from '../model/turn.ts';
@@ -16,7 +17,7 @@ import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
-import { threadMethods, type threadStart } from './thread-methods.ts';
+import { threadMethods, type threadResume, type threadStart } from './thread-methods.ts';
 import { adoptedView, collaborationModeOf, threadView } from './view.ts';
 
 export interface ThreadHandlerParts {
@@ -90,15 +91,15 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       }
       await adoptOnResume(runtime, params, session, settings);
       const { store } = await stored(context, params.threadId);
-      const { turns, isTruncated } = params.excludeTurns
-        ? { turns: [], isTruncated: false }
-        : await wholeTurns(store, params.threadId);
-      const initialTurnsPage = params.initialTurnsPage
-        ? await turnsPage(store, params.threadId, params.initialTurnsPage)
-        : null;
-      const cursors = await newestCursors(store, params.threadId);
-      const subscription = listening.join(session, runtime, params.afterEventSeq ?? undefined);
-      const headSeq = runtime.seq;
+      const { shown, subscription } = await listening.joinAfter(
+        session,
+        runtime,
+        params.afterEventSeq ?? undefined,
+        () => snapshotOf(store, params),
+      );
+      const { turns, isTruncated, initialTurnsPage, cursors } = shown;
+      const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
+      const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
       if (!params.excludeTurns && runtime.meta.historyMode === 'paginated')
         session.notify(deprecationNotice, TURNS_NOTICE);
       afterReply(() => {
@@ -243,6 +244,14 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       return { data: [], nextCursor: null };
     },
   });
+}
+
+/** What a resume shows of the history. */
+async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume>) {
+  const { threadId, excludeTurns, initialTurnsPage: page } = params;
+  const whole = excludeTurns ? { turns: [], isTruncated: false } : await wholeTurns(store, threadId);
+  const initialTurnsPage = page ? await turnsPage(store, threadId, page) : null;
+  return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
 }
 
 const TURNS_NOTICE = {

@@ -27,6 +27,8 @@ export interface Subscription {
   readonly cursor: Cursor;
   /** The thread as it is on disk at the moment of joining. */
   readonly thread: LiveThread;
+  /** Nothing but streamed text has been stored since. */
+  isCurrent(): boolean;
   /** Begins to send: first the questions that stand, then what comes. */
   start(): void;
 }
@@ -104,9 +106,11 @@ export class ThreadLog {
       throw new AppError('conflict', `there is no event ${after} yet: the last one is ${this.seq}`, range);
     }
     const cursor = this.#publisher.subscribe(subscriber, after);
+    const thread = this.#stored;
     return {
       cursor,
-      thread: this.#stored,
+      thread,
+      isCurrent: () => this.#stored.meta === thread.meta && this.#stored.turn === thread.turn,
       start: () => {
         this.#publisher.ask(cursor, this.#stored);
         cursor.start();
