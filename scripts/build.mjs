@@ -1,5 +1,8 @@
 // Builds the executable: one CommonJS file, because loading hundreds of files is most of what a start costs.
+import { spawnSync } from 'node:child_process';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -13,6 +16,20 @@ const KEPT_OUTSIDE = ['web-tree-sitter', 'tree-sitter-bash', '@lydell/node-pty',
 /** The file of lmdb's own CommonJS build; bundled from its ES modules it reads keys wrongly. */
 const LMDB = path.join(ROOT, 'node_modules/lmdb/dist/index.cjs');
 
+/** The usual place of the native part is tried before all possible ones are searched. */
+const LMDB_PLACE = `
+  var outside = require('node:module').createRequire(__filename);
+  var lmdbFile = outside.resolve('lmdb');
+  function nativeLmdb(search) {
+    if (process.platform !== 'linux') return search();
+    try {
+      return outside('@lmdb/lmdb-linux-' + process.arch + '/node.abi' + process.versions.modules + '.glibc.node');
+    } catch {
+      return search();
+    }
+  }
+`;
+
 /** lmdb finds its native part from the place of its own file, which in the bundle is another one. */
 const lmdbInPlace = {
   name: 'lmdb-in-place',
@@ -20,8 +37,16 @@ const lmdbInPlace = {
     builder.onResolve({ filter: /^lmdb$/ }, () => ({ path: LMDB }));
     builder.onLoad({ filter: /[\\/]lmdb[\\/]dist[\\/]index\.cjs$/ }, async ({ path: file }) => {
       const source = await fs.promises.readFile(file, 'utf8');
-      const place = "var __lmdbFile = require('node:module').createRequire(__filename).resolve('lmdb');\n";
-      return { contents: place + source.replaceAll("'file:' + __filename", "'file:' + __lmdbFile"), loader: 'js' };
+      const loadNative = 'loadNAPI__default["default"](dirName)';
+      if (!source.includes(loadNative)) throw new Error('lmdb loads its native part in another way; adapt the build');
+      return {
+        contents:
+          LMDB_PLACE +
+          source
+            .replace(loadNative, `nativeLmdb(() => ${loadNative})`)
+            .replaceAll("'file:' + __filename", "'file:' + lmdbFile"),
+        loader: 'js',
+      };
     });
   },
 };
@@ -162,3 +187,33 @@ await Promise.all([
     plugins: [libraryEntries, englishOnly],
   }),
 ]);
+
+/** Code and its compiled form bear the digest of the code in their names: V8 itself would take any code of the same length. */
+function cacheServer() {
+  const dist = path.join(ROOT, 'dist');
+  const source = fs.readFileSync(path.join(dist, 'server.cjs'), 'utf8');
+  const name = `server-${crypto.createHash('sha256').update(source).digest('hex').slice(0, 16)}`;
+  const code = path.join(dist, `${name}.cjs`);
+  fs.writeFileSync(code, source);
+  const data = fs.mkdtempSync(path.join(os.tmpdir(), 'heddle-build-'));
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [path.join(ROOT, 'scripts/code-cache.cjs'), code, path.join(dist, `${name}.cache`), data],
+    { input: START, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: data } },
+  );
+  fs.rmSync(data, { recursive: true, force: true });
+  if (status !== 0) console.warn(`no code cache, starts will take longer: ${stderr}`);
+  const loader = fs.readFileSync(path.join(ROOT, 'scripts/server-loader.cjs'), 'utf8');
+  fs.writeFileSync(path.join(dist, 'server.cjs'), loader.replaceAll('SERVER_NAME', name));
+  for (const each of fs.readdirSync(dist))
+    if (/^server-[\da-f]+\./.test(each) && !each.startsWith(name)) fs.rmSync(path.join(dist, each));
+}
+
+/** What clients say first. */
+const START = `${JSON.stringify({
+  id: 1,
+  method: 'initialize',
+  params: { clientInfo: { name: 'build', version }, capabilities: { experimentalApi: true } },
+})}\n${JSON.stringify({ method: 'initialized' })}\n`;
+
+cacheServer();

@@ -60,7 +60,7 @@ function newest(place) {
 
 export function isBuilt() {
   if (!fs.existsSync(BUNDLE)) return false;
-  const sources = ['src', 'package.json', 'package-lock.json', 'scripts/build.mjs'];
+  const sources = ['src', 'scripts', 'package.json', 'package-lock.json'];
   return Math.max(...sources.map((name) => newest(path.join(ROOT, name)))) < fs.statSync(BUNDLE).mtimeMs;
 }
 

@@ -75,8 +75,8 @@ async function reachOwner({ endpoints, tokenFile }: OwnerInfo): Promise<Connecti
   const socket = endpoints.find((address) => address.startsWith('unix://'));
   if (socket !== undefined) return reach(socket);
   const local = endpoints.find((address) => address.startsWith('ws://') && isSameMachine(address));
-  if (local === undefined || tokenFile === undefined) return undefined;
-  return reach(local, { token: await readSecretFile(tokenFile) });
+  if (local === undefined) return undefined;
+  return reach(local, { token: tokenFile === undefined ? undefined : await readSecretFile(tokenFile) });
 }
 
 async function ownDoor(dataDirectory: string, { backend, config }: DoorOptions): Promise<Door> {
