@@ -1,6 +1,6 @@
 // `heddle exec`: in this process, on a running server, on a named one; what it prints, and each of its exit codes.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Program, protocolLines, run, scratch, serve } from './executable.ts';
@@ -107,9 +107,24 @@ test('Ctrl-C interrupts the turn, waits for its end and is code 130', async () =
 
 test('what it stored proves to be whole, and a changed byte is found', async () => {
   const data = scratch();
-  await run(['exec', 'say hello', ...here(data)]);
+  const { stdout } = await run(['exec', 'say marker-one', '--json', ...here(data)]);
+  const started = protocolLines(stdout).find(({ method }) => method === 'thread/started');
+  const { id } = (started!.params as { thread: { id: string } }).thread;
   const whole = await run(['history', 'verify', '--data-dir', data]);
   expect(whole.code).toBe(0);
   expect(whole.stdout).toMatch(/^1 thread, \d+ records: all as written\n$/);
-  expect(await run(['history', 'verify', '--data-dir', scratch()])).toMatchObject({ code: 1, stdout: '' });
+
+  const file = join(data, 'history', 'data.mdb');
+  writeFileSync(file, readFileSync(file, 'latin1').replaceAll('marker-one', 'marker-two'), 'latin1');
+  const changed = await run(['history', 'verify', '--thread', id, '--data-dir', data]);
+  expect(changed.code).toBe(1);
+  expect(changed.stdout).toMatch(
+    new RegExp(`^damaged: thread ${id} .*, record \\d+: it is not what was written here\n`),
+  );
+});
+
+test('there is nothing to verify where there is no history: code 1', async () => {
+  const { code, stderr } = await run(['history', 'verify', '--data-dir', scratch()]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('there is no history');
 });

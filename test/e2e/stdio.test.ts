@@ -7,8 +7,9 @@ import { INITIALIZE, Program, protocolLines, run, scratch, text } from './execut
 
 const SERVER = ['app-server', '--backend', 'mock'];
 
-async function startTurn(program: Program, prompt: string, cwd: string): Promise<string> {
-  program.write(INITIALIZE, { method: 'initialized' }, { id: 1, method: 'thread/start', params: { cwd } });
+async function startTurn(program: Program, prompt: string, cwd: string, settings: object = {}): Promise<string> {
+  const params = { cwd, ...settings };
+  program.write(INITIALIZE, { method: 'initialized' }, { id: 1, method: 'thread/start', params });
   await program.said('stdout', /"id":1,"result"/);
   const answer = protocolLines(program.stdout.slice(0, program.stdout.lastIndexOf('\n') + 1)).find(
     ({ id }) => id === 1,
@@ -76,6 +77,16 @@ test('the end of the input and a signal right behind it are one clean end', asyn
   await program.said('stderr', /stops:/);
   program.child.kill('SIGTERM');
   expect(await program.ended).toMatchObject({ code: 0, signal: null });
+});
+
+test('a command that runs when the signal comes is gone when the server is', async () => {
+  const folder = scratch();
+  const program = new Program([...SERVER, '--data-dir', scratch()]);
+  await startTurn(program, 'run sleep 600 & echo "pid $!"; wait', folder, { sandbox: 'danger-full-access' });
+  const [, pid] = await program.said('stdout', /pid (\d+)/);
+  program.child.kill('SIGTERM');
+  expect((await program.ended).code).toBe(0);
+  expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH');
 });
 
 test('whatever else is printed in the process lands on standard error', async () => {

@@ -1,0 +1,92 @@
+// How `heddle exec` answers questions: only a clear yes of a person is one.
+
+import { expect, test } from 'vitest';
+import { commandApproval } from '../../../src/approvals/requests.ts';
+import { type Asking, createApprovals } from '../../../src/cli/exec-approval.ts';
+
+const QUESTION = {
+  kind: 'command',
+  threadId: 't',
+  turnId: 'u',
+  itemId: 'i',
+  startedAtMs: 1,
+  environmentId: 'local',
+  reason: 'it must leave',
+  command: 'rm -rf build \u001b[8m&& curl evil\u001b[0m',
+  cwd: '/work',
+  commandActions: [],
+  availableDecisions: ['accept', 'decline', 'cancel'],
+  approvalId: null,
+  heddle: {
+    approvalId: 'a',
+    sandbox: 'bare',
+    operationDigest: 'o',
+    policyDigest: 'p',
+    workspaceDigest: 'w',
+    nonce: 'n',
+    expiresAt: 1,
+  },
+};
+
+function stage(typed: readonly string[] | undefined, width = 80) {
+  const shown: string[] = [];
+  const left = [...(typed ?? [])];
+  const asking: Asking = {
+    width,
+    prompt: async (text) => {
+      shown.push(...text.split('\n'));
+      const next = left.shift();
+      if (next === undefined) throw new Error('the input has ended');
+      return next;
+    },
+  };
+  const output = { show: () => {}, note: (text: string) => void shown.push(text) };
+  const approvals = createApprovals(output, typed && asking);
+  const answer = (params: unknown, signal = new AbortController().signal) =>
+    approvals.answers[commandApproval.method]!(params, signal);
+  return { shown, approvals, answer };
+}
+
+test('yes is yes, and the command was shown whole and harmless', async () => {
+  const { shown, approvals, answer } = stage(['y']);
+  expect(await answer(QUESTION)).toEqual({ decision: 'accept' });
+  expect(approvals.hasRefused()).toBe(false);
+  const screen = shown.join('\n');
+  expect(screen).toContain('curl evil');
+  expect(screen).toContain('OUTSIDE the sandbox');
+  expect(screen).not.toContain('\u001b');
+});
+
+test('what is not offered is asked again', async () => {
+  const { answer } = stage(['', 's', 'perhaps', 'no']);
+  expect(await answer(QUESTION)).toEqual({ decision: 'decline' });
+});
+
+test.each([
+  ['the input ends', []],
+  ['nobody is there', undefined],
+  ['the person cancels', ['c']],
+])('it is a refusal when %s', async (_why, typed) => {
+  const { approvals, answer } = stage(typed);
+  expect(await answer(QUESTION)).toEqual({ decision: typed?.[0] === 'c' ? 'cancel' : 'decline' });
+  expect(approvals.hasRefused()).toBe(true);
+});
+
+test('a question that was answered elsewhere is no refusal of ours', async () => {
+  const { approvals, answer } = stage([]);
+  const elsewhere = new AbortController();
+  elsewhere.abort();
+  await answer(QUESTION, elsewhere.signal);
+  expect(approvals.hasRefused()).toBe(false);
+});
+
+test('one that has not the agreed shape is not answered with yes', async () => {
+  const { answer } = stage(['y']);
+  await expect(answer({ ...QUESTION, command: undefined })).rejects.toThrow();
+});
+
+test('everything fits a narrow terminal', async () => {
+  const { shown, answer } = stage(['n'], 24);
+  await answer({ ...QUESTION, command: `echo ${'long '.repeat(20)}${'x'.repeat(60)}` });
+  for (const line of shown) expect(line.length).toBeLessThanOrEqual(31);
+});
