@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect, paramsOf } from '../client/client.ts';
+import { type Client, connect, paramsOf, type ServerNotification } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
 import { turnCompleted } from '../threads/notifications.ts';
 import { threadStart } from '../threads/thread-methods.ts';
@@ -79,7 +79,7 @@ async function runTurn(
   if (interruption.aborted) interrupt();
   else interruption.addEventListener('abort', interrupt, { once: true });
   for await (const notification of notifications) {
-    output.show(notification);
+    if (concerns(notification, thread.id)) output.show(notification);
     const ended = paramsOf(notification, turnCompleted);
     if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals);
   }
@@ -94,6 +94,13 @@ async function handshake(door: Door, { answers }: Approvals, output: ExecOutput)
     output.note(messageOf(error), 'red');
     return undefined;
   }
+}
+
+/** A server tells all its clients when threads come and go; here only one of them matters. */
+function concerns({ params }: ServerNotification, threadId: string): boolean {
+  const { threadId: id, thread } = (params ?? {}) as { threadId?: unknown; thread?: { id?: unknown } };
+  const subject = id ?? thread?.id;
+  return typeof subject !== 'string' || subject === threadId;
 }
 
 /** Another machine has other folders: there, only one that was named is meant. */
