@@ -18,7 +18,7 @@ import type { Proposal } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { RunResult } from '../process/run.ts';
-import { type RunnerParts, runCommand } from '../process/runner.ts';
+import { type RunnerParts, runCommand as runToEnd } from '../process/runner.ts';
 import type { Command, CommandResult, ToolHost } from './backend.ts';
 import { commandSandbox } from './command-sandbox.ts';
 
@@ -37,17 +37,33 @@ export interface ToolParts {
 
 type CommandItem = ItemOf<'commandExecution'>;
 
-/** The tools of one turn; `signal` ends whatever they run. */
-export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSignal): ToolHost {
+/** The tools of one turn. A backend may stop waiting for a call that was aborted; the house may not. */
+export interface TurnTools extends ToolHost {
+  /** Settles when no call is under way: what was aborted is gone, and its items are completed. Never rejects. */
+  settled(): Promise<void>;
+}
+
+/** `signal` ends whatever they run. */
+export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSignal): TurnTools {
+  const underWay = new Set<Promise<unknown>>();
+  const runCommand = async (itemId: ItemId, command: Command): Promise<CommandResult> => {
+    throwIfAborted(signal);
+    if (!port.settings().hasEnvironment)
+      return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
+    const shell = await loadShellParser();
+    const call = new CommandCall(port, parts, shell, command, signal);
+    const standing = port.standing(itemId);
+    return standing ? call.goOn(standing) : call.run(itemId);
+  };
   return {
-    async runCommand(itemId, command) {
-      throwIfAborted(signal);
-      if (!port.settings().hasEnvironment)
-        return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
-      const shell = await loadShellParser();
-      const call = new CommandCall(port, parts, shell, command, signal);
-      const standing = port.standing(itemId);
-      return standing ? call.goOn(standing) : call.run(itemId);
+    runCommand(itemId, command) {
+      const call = runCommand(itemId, command);
+      underWay.add(call);
+      void call.catch(() => {}).then(() => underWay.delete(call));
+      return call;
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
 }
@@ -133,7 +149,7 @@ class CommandCall {
       const { turnId } = this.#port;
       await this.#port.stream({ type: 'delta', turnId, itemId: item.id, stream: 'output', parts: [piece] });
     };
-    const result = await runCommand(
+    const result = await runToEnd(
       {
         argv: this.#argv,
         cwd: this.#command.cwd,

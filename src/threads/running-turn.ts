@@ -112,9 +112,16 @@ export class RunningTurn {
       ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),
       steering: this.#steering,
     };
-    const host = createToolHost(port, tools, this.#abort.signal);
+    const over = new AbortController();
+    const host = createToolHost(port, tools, AbortSignal.any([this.#abort.signal, over.signal]));
     const loop = { port, backend, tools: host, request, usage: meta.usage, now: () => clock.now(), log };
-    return runTurn(loop, this.#abort.signal);
+    try {
+      return await runTurn(loop, this.#abort.signal);
+    } finally {
+      // A turn may end while calls beside the one that ended it still run.
+      over.abort('the turn is over');
+      await host.settled();
+    }
   }
 
   #isLeftStanding(): boolean {

@@ -199,13 +199,16 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       await runtime.endTurn();
       const { store } = await stored(context, threadId);
       const { rows } = await store.turns(threadId, { direction: 'desc', limit: numTurns });
-      context.afterReply(runtime.hold());
-      const oldest = rows.at(-1);
-      if (oldest) {
-        await runtime.change([{ type: 'turnsReverted', firstTurnId: oldest.id, turnIds: rows.map((row) => row.id) }]);
-      }
+      const reverted = rows.map((row) => row.id);
       const { turns } = await wholeTurns(store, threadId);
-      return { thread: threadView(runtime.meta, runtime.status, turns) };
+      // Made before the change, so that it can be stored with it.
+      const kept = turns.filter((turn) => !reverted.includes(turn.id));
+      const reply = { thread: threadView(runtime.meta, runtime.status, kept) };
+      context.afterReply(runtime.hold());
+      const firstTurnId = reverted.at(-1);
+      if (firstTurnId !== undefined)
+        await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], context.once(reply));
+      return reply;
     },
 
     threadReadStateUpdate: async ({ threadId, operation, expectedRevision }, context) => {

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { askedTurn } from '../harness/approvals.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import { completed, itemCompleted, runTurn, startThread, startTurn } from '../harness/turns.ts';
+import { isRunning, pidsIn } from '../unit/children/waiting.ts';
 
 afterEach(cleanUp);
 
@@ -118,3 +119,19 @@ test('full access runs bare without asking, sandbox or not', async () => {
 /** The line that the mock was told to run, from the question about it. */
 const lineOf = (params: { readonly [member: string]: unknown }): string =>
   /echo ran >> [^'"\s]+/.exec(String(params.command))![0];
+
+test('cancel also ends the commands beside the one that was asked about, before the turn ends', async () => {
+  const server = await startApp();
+  const client = await server.connect();
+  const threadId = await startThread(client, { sandbox: 'danger-full-access', approvalPolicy: 'untrusted' });
+  const mark = join(server.workspace, 'pid');
+  const turnId = await startTurn(client, threadId, `run echo $$ > ${mark}; sleep 600\nrun echo x`);
+  (await client.asked(({ command }) => command.includes('sleep'))).answer({ decision: 'accept' });
+  const [pid] = await pidsIn(mark, 1);
+  (await client.asked(({ command }) => !command.includes('sleep'))).answer({ decision: 'cancel' });
+  expect((await completed(client, turnId)).status).toBe('interrupted');
+  expect(isRunning(pid!)).toBe(false);
+  await client.settled();
+  const ends = client.notifications().map(({ method }) => method);
+  expect(ends.lastIndexOf('item/completed')).toBeLessThan(ends.indexOf('turn/completed'));
+});
