@@ -25,7 +25,9 @@ export class ScreenError extends Error {
 }
 
 export class Terminal {
-  #socket = `heddle-conformance-${process.pid}`;
+  // A new one for each screen: a tmux server that is still ending would refuse the next session.
+  #socket = `heddle-conformance-${process.pid}-0`;
+  #opened = 0;
   #folder;
   #env;
 
@@ -51,6 +53,8 @@ export class Terminal {
       mode: 0o700,
     });
     this.close();
+    this.#opened += 1;
+    this.#socket = `heddle-conformance-${process.pid}-${this.#opened}`;
     this.#tmux('new-session', '-d', '-s', 'main', '-x', '180', '-y', '50', script);
   }
 
