@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isRunning } from '../unit/children/waiting.ts';
 import { INITIALIZE, Program, protocolLines, run, scratch, text } from './executable.ts';
 
 const SERVER = ['app-server', '--backend', 'mock'];
@@ -83,10 +84,11 @@ test('a command that runs when the signal comes is gone when the server is', asy
   const folder = scratch();
   const program = new Program([...SERVER, '--data-dir', scratch()]);
   await startTurn(program, 'run sleep 600 & echo "pid $!"; wait', folder, { sandbox: 'danger-full-access' });
-  const [, pid] = await program.said('stdout', /pid (\d+)/);
+  const [, pid] = await program.said('stdout', /pid (\d+)\\n/);
+  expect(isRunning(Number(pid))).toBe(true);
   program.child.kill('SIGTERM');
   expect((await program.ended).code).toBe(0);
-  expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH');
+  expect(isRunning(Number(pid))).toBe(false);
 });
 
 test('whatever else is printed in the process lands on standard error', async () => {
