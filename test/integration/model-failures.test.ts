@@ -1,0 +1,83 @@
+// A model that fails: tried again a bounded number of times, told to clients, and the thread goes on.
+
+import { afterEach, expect, test } from 'vitest';
+import { responses, startModelServer, status, stream } from '../harness/model-server.ts';
+import { cleanUp, startApp } from '../harness/start-app.ts';
+import { itemsOf, runTurn, startThread } from '../harness/turns.ts';
+
+afterEach(cleanUp);
+
+test('a stream that breaks off is tried again; what was shown of it is completed', async () => {
+  const model = await startModelServer(
+    stream([responses.created(), ...responses.partial('msg_1', 'half a ')], 'cut'),
+    stream(responses.say('whole')),
+  );
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  expect((await runTurn(client, threadId, 'speak')).status).toBe('completed');
+  expect(client.news('error')).toMatchObject([{ willRetry: true, threadId }]);
+  const started = client.news('item/started').map(({ item }) => item.id);
+  const ended = client.news('item/completed').map(({ item }) => item.id);
+  expect(ended).toEqual(started);
+  expect((await itemsOf(client, threadId)).map(({ text }) => text)).toEqual([undefined, 'half a ', 'whole']);
+  await model.close();
+});
+
+test('a model that stays away fails the turn after its retries, and the next turn works', async () => {
+  const cut = stream([responses.created()], 'cut');
+  const model = await startModelServer(cut, cut, stream(responses.say('back')));
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turn = await runTurn(client, threadId, 'speak');
+  expect(turn.status).toBe('failed');
+  expect(turn.error.message).not.toBe('');
+  expect(client.news('error').map(({ willRetry }) => willRetry)).toEqual([true, false]);
+  expect((await client.request('thread/read', { threadId })).thread.status).toEqual({ type: 'systemError' });
+  expect((await runTurn(client, threadId, 'again')).status).toBe('completed');
+  expect((await client.request('thread/read', { threadId })).thread.status).toEqual({ type: 'idle' });
+  await model.close();
+});
+
+test('a refusal that no retry mends fails at once', async () => {
+  const model = await startModelServer(status(400, { error: { message: 'no such model' } }));
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turn = await runTurn(client, threadId, 'speak');
+  expect(turn).toMatchObject({ status: 'failed' });
+  expect(turn.error.message).toContain('no such model');
+  expect(client.news('error').map(({ willRetry }) => willRetry)).toEqual([false]);
+  expect(model.requests).toHaveLength(1);
+  await model.close();
+});
+
+test('without a backend every turn says what to configure, and the thread is unharmed', async () => {
+  const server = await startApp({ backend: 'unavailable' });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turn = await runTurn(client, threadId, 'speak');
+  expect(turn.status).toBe('failed');
+  expect(turn.error.message).toMatch(/backend/i);
+  expect((await itemsOf(client, threadId)).map(({ type }) => type)).toEqual(['userMessage']);
+});
+
+test('a provider that has gone from the configuration fails the turn by name, and reading goes on (BC-24)', async () => {
+  const model = await startModelServer(stream(responses.say('hello')));
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  await runTurn(client, threadId, 'speak');
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(server.app.config.file, JSON.stringify({ backend: 'runtime', model: 'm' }));
+  await server.restart();
+  const later = await server.connect();
+  expect((await later.request('thread/list', {})).data).toHaveLength(1);
+  expect((await later.request('thread/resume', { threadId })).modelProvider).toBe('scripted');
+  const turn = await runTurn(later, threadId, 'again');
+  expect(turn).toMatchObject({ status: 'failed' });
+  expect(turn.error.message).toContain('scripted');
+  expect(await itemsOf(later, threadId)).toHaveLength(3);
+  await model.close();
+});

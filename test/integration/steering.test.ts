@@ -1,0 +1,69 @@
+// Input to a running turn: durable when accepted, seen by everyone, shown to the model, never lost.
+
+import { afterEach, expect, test } from 'vitest';
+import { liveAnswer } from '../harness/live-answer.ts';
+import { responses, startModelServer, stream } from '../harness/model-server.ts';
+import { cleanUp, startApp } from '../harness/start-app.ts';
+import { completed, itemsOf, runTurn, startThread, startTurn, text } from '../harness/turns.ts';
+
+afterEach(cleanUp);
+
+test('a steer while the model speaks is shown to it in the same turn', async () => {
+  const answer = liveAnswer();
+  const model = await startModelServer(answer.step, stream(responses.say('as you wish')));
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turnId = await startTurn(client, threadId, 'begin');
+  await answer.begin();
+  await answer.say('first');
+  await client.notified('item/agentMessage/delta');
+  const input = text('another way');
+  expect(await client.request('turn/steer', { threadId, expectedTurnId: turnId, input })).toEqual({ turnId });
+  await answer.finish();
+  expect((await completed(client, turnId)).status).toBe('completed');
+  const items = await itemsOf(client, threadId);
+  const words = items.filter(({ type }) => type === 'userMessage').map(({ content }) => content[0].text);
+  expect(words).toEqual(['begin', 'another way']);
+  expect(JSON.stringify(model.requests[1]!.body.input)).toContain('another way');
+  expect(client.news('turn/started')).toHaveLength(1);
+  await model.close();
+});
+
+test('a steer that the turn had no time for is kept, and part of the next turn', async () => {
+  const answer = liveAnswer();
+  const model = await startModelServer(answer.step, stream(responses.say('I see')));
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turnId = await startTurn(client, threadId, 'begin');
+  await answer.begin();
+  const steer = client.post('turn/steer', { threadId, expectedTurnId: turnId, input: text('too late') });
+  const stop = client.post('turn/interrupt', { threadId, turnId });
+  await Promise.all([client.answerTo(steer), client.answerTo(stop)]);
+  await completed(client, turnId);
+  const items = await itemsOf(client, threadId);
+  expect(JSON.stringify(items)).toContain('too late');
+  await runTurn(client, threadId, 'and?');
+  expect(JSON.stringify(model.requests[1]!.body.input)).toContain('too late');
+  await model.close();
+});
+
+test('a steer of another turn or of none is refused with what is true', async () => {
+  const server = await startApp();
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const input = text('more');
+  const none = await client.refusal('turn/steer', { threadId, expectedTurnId: 'x', input });
+  expect(none).toMatchObject({ code: -32009, message: expect.stringContaining('no active turn to steer') });
+  const turnId = await startTurn(client, threadId, 'hang');
+  const wrong = await client.refusal('turn/steer', { threadId, expectedTurnId: 'x', input });
+  expect(wrong).toMatchObject({ code: -32009, data: { activeTurnId: turnId } });
+  expect(wrong.message).toMatch(/expected active turn id .?x.? but found/);
+  for (const params of [
+    { threadId, expectedTurnId: turnId, input: [] },
+    { threadId, expectedTurnId: '', input },
+  ])
+    expect((await client.refusal('turn/steer', params)).code).toBe(-32602);
+  await client.request('turn/interrupt', { threadId, turnId });
+});
