@@ -14,7 +14,7 @@ export function dataDirectoryOf(flag: string | undefined): string {
   return resolve(flag || process.env.HEDDLE_HOME || join(homedir(), '.heddle'));
 }
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** To standard error, at the level of `HEDDLE_LOG`; by default only what somebody should look at. */
 export function processLog(): Log {
