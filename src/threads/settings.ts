@@ -40,7 +40,7 @@ export async function settingsOfStart(
     ...remoteDefault(params, loaded, principal),
   };
   const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
-  if (!principal.isLocal) await checkCeiling(loaded, settings, isBelow);
+  await checkMayRun(settings, principal, parts);
   return settings;
 }
 
@@ -80,11 +80,14 @@ export async function settingsAfter(
     ...modeAfter(params),
   };
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
-  if (!principal.isLocal) {
-    checkRemoteOverrides(params.config ?? {});
-    await checkCeiling(await parts.config.load(), after, isBelow);
-  }
+  if (!principal.isLocal) checkRemoteOverrides(params.config ?? {});
+  await checkMayRun(after, principal, parts);
   return after;
+}
+
+/** Rejects as *forbidden* when work of the thread goes beyond what the operator allows to this client. */
+export async function checkMayRun(settings: ThreadSettings, principal: Principal, parts: SettingsParts): Promise<void> {
+  if (!principal.isLocal) await checkCeiling(await parts.config.load(), settings, isBelow);
 }
 
 /** Which overrides were asked for, for an answer that has to refuse them. */

@@ -5,7 +5,7 @@ import { chosenId, newId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
-import { checkInput, type SettingsParts, settingsAfter } from './settings.ts';
+import { checkInput, checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
 import { checkEnvironments } from './thread-handlers.ts';
 import { turnMethods } from './turn-methods.ts';
 import { newTurnView } from './view.ts';
@@ -38,12 +38,15 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const clientId = params.clientUserMessageId ?? null;
       const active = runtime.activeTurnId;
       if (active !== undefined && (params.ifBusy ?? (await ifBusy())) === 'steer') {
+        await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
         await runtime.steer(active, params.input, clientId, context.once(reply));
         return reply;
       }
       const before = runtime.meta.settings;
       const after = await settingsAfter(before, params, principal, settings);
+      // Also when nothing changes: the thread may have been begun by somebody who may do more.
+      await checkMayRun(after, principal, settings);
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
       const rootTurnId = params.rootTurnId ?? undefined;
       const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
@@ -69,6 +72,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       if (input.length === 0) throw new AppError('invalid', 'input must not be empty', { threadId });
       await checkInput(input, context.session.principal, settings);
       const runtime = await threadOf(context, threadId);
+      await checkMayRun(runtime.meta.settings, context.session.principal, settings);
       const reply = { turnId: expectedTurnId };
       await runtime.steer(expectedTurnId, input, params.clientUserMessageId ?? null, context.once(reply));
       return reply;
