@@ -62,6 +62,12 @@ type TextEvent = Extract<BackendEvent, { type: 'text' | 'summaryText' | 'reasoni
 const isText = (event: BackendEvent): event is TextEvent =>
   event.type === 'text' || event.type === 'summaryText' || event.type === 'reasoningText';
 
+/** Characters of streamed text that may be on their way to the disk before the model is slowed down. */
+const MAX_WAITING_TEXT = 1024 * 1024;
+
+const textLength = (event: ThreadEvent): number =>
+  event.type === 'delta' ? event.parts.reduce((sum, part) => sum + part.length, 0) : 0;
+
 interface OpenItem {
   item: Extract<Item, { type: 'agentMessage' | 'reasoning' }>;
   /** Pieces of the message's text. */
@@ -77,6 +83,8 @@ class Recorder {
   /** By the backend's own id. */
   readonly #open = new Map<ItemId, OpenItem>();
   #usage: TokenUsage;
+  /** Characters handed over since the log was last waited for. */
+  #waitingText = 0;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -84,33 +92,34 @@ class Recorder {
     this.#usage = options.usage;
   }
 
-  /** Hands over what one read brought; gives the error that ends the turn, if it holds one. */
+  /** Hands over what one read brought, as one; gives the error that ends the turn, if it holds one. */
   async take(events: readonly BackendEvent[]): Promise<TurnError | undefined> {
-    let stored: ThreadEvent[] = [];
+    const stored: ThreadEvent[] = [];
     let mustBeDurable = false;
-    const flush = async () => {
-      if (stored.length === 0) return;
-      const done = this.#options.port.append(stored);
-      stored = [];
-      if (mustBeDurable) await done;
-      else
-        done.catch((error: unknown) => this.#options.log.error({ err: error }, 'events of a turn could not be stored'));
-    };
     for (const event of events) {
-      if (isText(event)) {
-        await flush();
-        await this.#stream(event);
-        continue;
-      }
       if (event.type === 'failed') {
-        await flush();
+        await this.#hand(stored, false);
         return event.error;
       }
       mustBeDurable ||= event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
-      stored.push(...(await this.#eventsOf(event)));
+      if (isText(event)) stored.push(...this.#textOf(event));
+      else stored.push(...(await this.#eventsOf(event)));
     }
-    await flush();
+    await this.#hand(stored, mustBeDurable);
     return undefined;
+  }
+
+  /** Waits for the disk where it must, or when too much text is on its way there. */
+  async #hand(events: readonly ThreadEvent[], mustBeDurable: boolean): Promise<void> {
+    if (events.length === 0) return;
+    const done = this.#options.port.append(events);
+    this.#waitingText += events.reduce((sum, event) => sum + textLength(event), 0);
+    if (mustBeDurable || this.#waitingText > MAX_WAITING_TEXT) {
+      await done;
+      this.#waitingText = 0;
+    } else {
+      done.catch((error: unknown) => this.#options.log.error({ err: error }, 'events of a turn could not be stored'));
+    }
   }
 
   /** Completes what the backend left open, with the text so far; what it said becomes part of the model's view. */
@@ -128,21 +137,20 @@ class Recorder {
     if (events.length > 0) await this.#options.port.append(events);
   }
 
-  async #stream(event: TextEvent): Promise<void> {
+  #textOf(event: TextEvent): ThreadEvent[] {
     const open = this.#open.get(event.itemId);
-    if (!open) return;
+    if (!open) return [];
     const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: [...event.parts] };
     if (event.type === 'text') {
       for (const part of event.parts) open.text.push(part);
-      await this.#options.port.stream({ ...base, stream: 'text' });
-      return;
+      return [{ ...base, stream: 'text' }];
     }
     const isSummary = event.type === 'summaryText';
     const texts = isSummary ? open.summary : open.content;
     const pieces = texts[event.index] ?? [];
     texts[event.index] = pieces;
     for (const part of event.parts) pieces.push(part);
-    await this.#options.port.stream({ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index });
+    return [{ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index }];
   }
 
   async #eventsOf(event: Exclude<BackendEvent, TextEvent | { type: 'failed' }>): Promise<ThreadEvent[]> {

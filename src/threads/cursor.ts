@@ -84,9 +84,10 @@ export class Cursor {
     try {
       while (!this.subscriber.signal.aborted && !this.#becomesLive()) {
         if (this.subscriber.isFull()) await this.subscriber.hasRoom();
-        await this.#readOn();
+        if (!this.subscriber.signal.aborted) await this.#readOn();
       }
     } catch (error) {
+      if (this.subscriber.signal.aborted) return;
       // Without a way on in the log this client would see a gap; the next attempt is the next publication.
       this.#log.error({ err: error }, 'a subscriber could not be brought up to date');
     } finally {

@@ -82,8 +82,8 @@ export class LogWriter {
   }
 
   async #write(): Promise<void> {
-    // One turn of the loop, so that what arrives together is written together.
-    await Promise.resolve();
+    // What one read of a wire brings arrives within one round of the loop, and is written together.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && !this.#failure) {
       const batch = this.#takeBatch();
       const events = batch.flatMap((group) => group.events);

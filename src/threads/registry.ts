@@ -12,6 +12,7 @@ import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
+import { ContextCache } from './context-cache.ts';
 import { loadThread } from './loading.ts';
 import type { NoticeKind, Notices } from './notices.ts';
 import { ThreadRuntime } from './runtime.ts';
@@ -42,6 +43,7 @@ export class ThreadRegistry implements Closable {
   readonly #ephemeral: History = openMemoryHistory();
   /** By tenant and id, in the order of loading. */
   readonly #loaded = new Map<string, Loaded>();
+  readonly #contexts = new ContextCache();
   #isClosing = false;
 
   constructor(parts: RegistryParts) {
@@ -199,6 +201,7 @@ export class ThreadRegistry implements Closable {
         store,
         backend,
         tools,
+        contexts: this.#contexts,
         clock,
         log,
         published: (runtime, events) => this.#published(tenant, runtime, events),

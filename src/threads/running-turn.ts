@@ -99,7 +99,7 @@ export class RunningTurn {
   }
 
   async #run(): Promise<TurnEnd> {
-    const { store, backend, clock, log, tools } = this.#parts;
+    const { backend, clock, log, tools } = this.#parts;
     const { meta, turn } = this.#thread.accepted;
     const { settings } = meta;
     const port = this.#port();
@@ -108,7 +108,7 @@ export class RunningTurn {
       turnId: this.id,
       settings,
       instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
-      context: await store.context(this.#thread.threadId),
+      context: await this.#thread.context(),
       ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),
       steering: this.#steering,
     };
@@ -130,10 +130,8 @@ export class RunningTurn {
   }
 
   async #storeEnd(end: TurnEnd): Promise<void> {
-    const { store, clock, grants } = this.#parts;
-    const isWhole = end.status === 'completed';
-    if (!isWhole) await this.#thread.settled();
-    const context = isWhole ? [] : await store.context(this.#thread.threadId);
+    const { clock, grants } = this.#parts;
+    const context = end.status === 'completed' ? [] : await this.#thread.context();
     const thread = this.#thread.accepted;
     if (!thread.turn) return;
     const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };

@@ -13,6 +13,7 @@ import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import { previewOf, type UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
 import { RunningTurn } from './running-turn.ts';
 import { type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
@@ -24,6 +25,7 @@ export interface RuntimeParts {
   readonly store: ThreadStore;
   readonly backend: Backend;
   readonly tools: ToolParts;
+  readonly contexts: ContextCache;
   readonly clock: Clock;
   readonly log: Log;
   /** Told after each publication, for those who only see the list of threads. */
@@ -57,7 +59,8 @@ export class ThreadRuntime implements Closable {
       this.#running?.leave();
       parts.failed(this);
     };
-    this.#log = new ThreadLog({ store, broker: tools.broker, clock, log, published, failed }, thread);
+    const { contexts } = parts;
+    this.#log = new ThreadLog({ store, broker: tools.broker, contexts, clock, log, published, failed }, thread);
   }
 
   get meta(): ThreadMeta {
@@ -198,7 +201,7 @@ export class ThreadRuntime implements Closable {
       void this.#drive(this.#running);
       return;
     }
-    const context = await this.#parts.store.context(this.threadId);
+    const context = await this.#log.context();
     const end = { status: 'interrupted' as const };
     const ending = { end, atMs: this.#parts.clock.now(), texts, isRecovered: true, context };
     await this.#log.append(endingEvents(thread, thread.turn, ending));
@@ -210,6 +213,7 @@ export class ThreadRuntime implements Closable {
     await this.#running?.done;
     await this.#mailbox.close();
     await this.#log.settled();
+    this.#log.forget();
   });
 
   #requireIdle(): void {

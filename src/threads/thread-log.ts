@@ -5,8 +5,10 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
+import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import type { ContextCache } from './context-cache.ts';
 import type { Cursor, Subscriber } from './cursor.ts';
 import { LogWriter } from './log-writer.ts';
 import { Publisher } from './publisher.ts';
@@ -15,6 +17,7 @@ import { applyEvent, type LiveThread, waitingFlags } from './state.ts';
 export interface ThreadLogParts {
   readonly store: ThreadStore;
   readonly broker: ApprovalBroker;
+  readonly contexts: ContextCache;
   readonly clock: Clock;
   readonly log: Log;
   /** Told after each publication, for those who only see the list of threads. */
@@ -35,7 +38,7 @@ export interface Subscription {
 
 export class ThreadLog {
   readonly threadId: ThreadId;
-  readonly #clock: Clock;
+  readonly #parts: ThreadLogParts;
   readonly #writer: LogWriter;
   readonly #publisher: Publisher;
   #accepted: LiveThread;
@@ -45,12 +48,13 @@ export class ThreadLog {
     const { store, broker, clock, log, published } = parts;
     const threadId = thread.meta.id;
     this.threadId = threadId;
-    this.#clock = clock;
+    this.#parts = parts;
     this.#accepted = thread;
     this.#stored = thread;
     const readState = () => this.#stored.meta.readState;
     this.#publisher = new Publisher({ threadId, store, broker, log, readState, published }, thread.head);
     const failed = (error: unknown) => {
+      this.forget();
       log.error({ err: error, threadId }, 'the history of a thread could not be written');
       parts.failed();
     };
@@ -94,6 +98,19 @@ export class ThreadLog {
     return this.#writer.settled();
   }
 
+  /** The model's view with everything that was accepted. */
+  context(): Promise<readonly ContextItem[]> {
+    return this.#parts.contexts.get(this, async () => {
+      await this.settled();
+      return this.#parts.store.context(this.threadId);
+    });
+  }
+
+  /** Lets go of what is kept for the next turn. */
+  forget(): void {
+    this.#parts.contexts.drop(this);
+  }
+
   /** Keeps what is committed from now on back until the returned function is called. */
   hold(): () => void {
     return this.#publisher.hold();
@@ -125,8 +142,10 @@ export class ThreadLog {
   /** Follows the event in the accepted state; the flags of the thread go with the events that change them. */
   #accept(event: ThreadEvent): ThreadEvent {
     const before = waitingFlags(this.#accepted.turn);
-    const stored = { seq: this.#accepted.head + 1, atMs: this.#clock.now(), event };
+    const stored = { seq: this.#accepted.head + 1, atMs: this.#parts.clock.now(), event };
     this.#accepted = applyEvent(this.#accepted, stored, lastSeq(stored));
+    if (event.type === 'contextAdded') this.#parts.contexts.add(this, event.items);
+    if (event.type === 'turnsReverted') this.forget();
     if (event.type !== 'approvalRequested' && event.type !== 'approvalResolved') return event;
     const after = waitingFlags(this.#accepted.turn);
     return after.length === before.length ? event : { ...event, flags: after };
