@@ -9,7 +9,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Ledger, LedgerRecord, Once } from '../history/store.ts';
 import type { Connection } from '../transports/connection.ts';
-import type { Request } from './declare.ts';
+import type { Queue, Request } from './declare.ts';
 import type { RequestMessage } from './message.ts';
 import { Peer, type Reply } from './peer.ts';
 import { Queues } from './queues.ts';
@@ -82,9 +82,8 @@ export class Router {
     try {
       const route = this.#admitted(session, message);
       const params = parse(route.method, message.params);
-      const text = await this.#queues.enter(route.method.queue(params), () =>
-        this.#answer(session, route, params, message, after),
-      );
+      const queue = ofTenant(route.method.queue(params), session.principal.tenant);
+      const text = await this.#queues.enter(queue, () => this.#answer(session, route, params, message, after));
       reply.resultText(text);
     } catch (error) {
       reply.error(error);
@@ -156,6 +155,11 @@ export class Router {
     if (checked.success) return;
     throw new Error(`the result of ${method.method} does not fit its schema: ${checked.error.message}`);
   }
+}
+
+/** Requests of different tenants never wait for each other. */
+function ofTenant(queue: Queue, tenant: string): Queue {
+  return queue === 'none' ? queue : { ...queue, key: `${tenant}\u0000${queue.key}` };
 }
 
 function checkExperimental(method: Request<any, any>, params: unknown, experimentalApi: boolean): void {
