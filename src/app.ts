@@ -58,7 +58,7 @@ export interface AppOptions {
   readonly sandbox?: () => Promise<SandboxState>;
   /** Opens the store of all threads; default: the durable one in the data directory. The app closes it. */
   readonly openHistory?: (options: LmdbHistoryOptions) => Promise<History>;
-  /** Checks results against their schemas: for tests and development. */
+  /** Checks results and notifications against their schemas: for tests and development. */
   readonly validatesResults?: boolean;
 }
 
@@ -106,6 +106,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       notices: new Notices(sessions),
       clock,
       log,
+      validates: options.validatesResults ?? false,
       idleMs: () => latest.config.idle_unload_seconds * 1000,
       tools: {
         broker,

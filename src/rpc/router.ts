@@ -72,7 +72,7 @@ export class Router {
       },
       { log },
     );
-    const session = new Session(peer, principal, log);
+    const session = new Session(peer, principal, log, this.#options.validatesResults);
     void peer.run();
     return session;
   }

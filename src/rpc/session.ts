@@ -26,9 +26,12 @@ export class Session {
   readonly #abort = new AbortController();
   readonly #owned = new Map<string, Closable>();
   readonly #log: Log;
+  readonly #validates: boolean;
   #client: ClientInfo | undefined;
 
-  constructor(peer: Peer, principal: Principal, log: Log) {
+  /** `validates`: notifications are checked against their schemas, for tests and development. */
+  constructor(peer: Peer, principal: Principal, log: Log, validates = false) {
+    this.#validates = validates;
     this.peer = peer;
     this.principal = principal;
     this.#log = log;
@@ -61,6 +64,7 @@ export class Session {
   }
 
   notify<P extends z.ZodType>(notification: Notification<P>, params: z.input<P>): void {
+    if (this.#validates) notification.params().parse(params);
     if (this.wants(notification)) this.peer.notify(notification.method, params);
   }
 

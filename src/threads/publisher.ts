@@ -8,6 +8,7 @@ import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ReadState } from '../model/thread.ts';
 import { Cursor, type LogSource, type Subscriber } from './cursor.ts';
+import { checkFrames } from './frame-check.ts';
 import { type Frame, mergeDeltas, questionFrame, type RenderContext, render } from './render.ts';
 import type { LiveThread } from './state.ts';
 
@@ -17,6 +18,8 @@ export interface PublisherParts {
   readonly broker: ApprovalBroker;
   readonly log: Log;
   readonly readState: () => ReadState;
+  /** Checks what is rendered against its schemas: for tests and development. */
+  readonly validates: boolean;
   /** Told after each publication, for those who only see the list of threads. */
   readonly published: (events: readonly StoredEvent[]) => void;
 }
@@ -110,6 +113,7 @@ export class Publisher {
         for (const subscriber of this.#cursors.keys()) subscriber.forget(stored.event.requestId);
       }
     }
+    if (this.#parts.validates) checkFrames(frames);
     this.#published = to;
     for (const cursor of this.#cursors.values()) cursor.publish({ from, to, frames });
     this.#parts.published(batch);
@@ -123,7 +127,9 @@ export class Publisher {
       if (row) items.set(event.lastMessageId, row.item);
     }
     const context = this.#context((id) => items.get(id));
-    return mergeDeltas(page).flatMap((stored) => render(stored, context));
+    const frames = mergeDeltas(page).flatMap((stored) => render(stored, context));
+    if (this.#parts.validates) checkFrames(frames);
+    return frames;
   }
 
   #context(item: (id: ItemId) => Item | undefined): RenderContext {

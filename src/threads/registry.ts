@@ -24,6 +24,8 @@ export interface RegistryParts {
   readonly notices: Notices;
   readonly clock: Clock;
   readonly log: Log;
+  /** Checks what is sent against its schemas: for tests and development. */
+  readonly validates: boolean;
   /** Milliseconds after which a thread without listeners and turn is unloaded. */
   readonly idleMs: () => number;
 }
@@ -202,6 +204,7 @@ export class ThreadRegistry implements Closable {
         backend,
         tools,
         contexts: this.#contexts,
+        validates: this.#parts.validates,
         clock,
         log,
         published: (runtime, events) => this.#published(tenant, runtime, events),

@@ -26,6 +26,8 @@ export interface RuntimeParts {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly contexts: ContextCache;
+  /** Checks what is sent against its schemas: for tests and development. */
+  readonly validates: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Told after each publication, for those who only see the list of threads. */
@@ -59,8 +61,9 @@ export class ThreadRuntime implements Closable {
       this.#running?.leave();
       parts.failed(this);
     };
-    const { contexts } = parts;
-    this.#log = new ThreadLog({ store, broker: tools.broker, contexts, clock, log, published, failed }, thread);
+    const { contexts, validates } = parts;
+    const { broker } = tools;
+    this.#log = new ThreadLog({ store, broker, contexts, validates, clock, log, published, failed }, thread);
   }
 
   get meta(): ThreadMeta {

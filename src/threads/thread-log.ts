@@ -18,6 +18,7 @@ export interface ThreadLogParts {
   readonly store: ThreadStore;
   readonly broker: ApprovalBroker;
   readonly contexts: ContextCache;
+  readonly validates: boolean;
   readonly clock: Clock;
   readonly log: Log;
   /** Told after each publication, for those who only see the list of threads. */
@@ -45,14 +46,14 @@ export class ThreadLog {
   #stored: LiveThread;
 
   constructor(parts: ThreadLogParts, thread: LiveThread) {
-    const { store, broker, clock, log, published } = parts;
+    const { store, broker, clock, log, validates, published } = parts;
     const threadId = thread.meta.id;
     this.threadId = threadId;
     this.#parts = parts;
     this.#accepted = thread;
     this.#stored = thread;
     const readState = () => this.#stored.meta.readState;
-    this.#publisher = new Publisher({ threadId, store, broker, log, readState, published }, thread.head);
+    this.#publisher = new Publisher({ threadId, store, broker, log, readState, validates, published }, thread.head);
     const failed = (error: unknown) => {
       this.forget();
       log.error({ err: error, threadId }, 'the history of a thread could not be written');
