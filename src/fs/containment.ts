@@ -1,18 +1,38 @@
 // Whether a path lies below a root, decided on the real path of its deepest existing parent.
 
-import { realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { codeOf } from '../base/errors.ts';
 
-/** The path with the links of everything that exists resolved; what does not exist yet is kept as it is. */
-export async function realPathOf(path: string): Promise<string> {
-  const absolute = resolve(path);
+/** As many links as the kernel follows. */
+const MAX_LINKS = 40;
+
+/**
+ * The absolute path with the links of everything that exists resolved as the kernel does, also those that lead to what does not
+ * exist yet; what does not exist is kept as it is. Rejects when it cannot be told, as for a loop of links.
+ */
+export async function realPathOf(path: string, links = MAX_LINKS): Promise<string> {
+  // Not normalized: `link/..` is beside what the link leads to, not beside the link.
+  const absolute = isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`;
   try {
     return await realpath(absolute);
   } catch (error) {
     const parent = dirname(absolute);
     if (codeOf(error) !== 'ENOENT' || parent === absolute) throw error;
-    return join(await realPathOf(parent), basename(absolute));
+    const place = join(await realPathOf(parent, links), basename(absolute));
+    const target = await targetOf(place);
+    if (target === undefined) return place;
+    if (links === 0) throw error;
+    return realPathOf(isAbsolute(target) ? target : `${dirname(place)}${sep}${target}`, links - 1);
+  }
+}
+
+async function targetOf(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EINVAL') return undefined;
+    throw error;
   }
 }
 

@@ -17,6 +17,9 @@ beforeAll(async () => {
     ['root/inner', 'outside/in'],
     ['root/loop', 'root/loop'],
     ['outside/not-there', 'root/dangling'],
+    ['root/not-there', 'root/dangling-inside'],
+    ['root/ring-b', 'root/ring-a'],
+    ['root/ring-a', 'root/ring-b'],
   ] as const)
     await symlink(join(folder, to), join(folder, from));
 });
@@ -34,6 +37,9 @@ describe('lies below', () => {
     ['root/not-there'],
     ['root/not-there/deeper/still'],
     ['root/..dots'],
+    ['root/dangling-inside'],
+    ['outside/in/../file'],
+    ['root/not-there/../file'],
     ['way-in/inner'],
     ['outside/in'],
     ['outside/in/not-there'],
@@ -53,6 +59,10 @@ describe('does not', () => {
     ['root/out/deep'],
     ['root/out/not-there'],
     ['root/dangling'],
+    ['root/dangling/deeper'],
+    ['root/ring-a'],
+    ['root/out/../root-evil'],
+    ['root/out/..'],
     ['root/loop'],
     ['root/file/below-a-file'],
     ['root/nul\u0000'],
