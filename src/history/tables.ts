@@ -37,8 +37,9 @@ export interface Derived {
 /** Longest preview in the catalogue, in UTF-16 units: the row is written at each turn. */
 export const MAX_PREVIEW = 2000;
 
-/** A thread is listed once it has a turn or a name. */
-export const isListed = (meta: ThreadMeta): boolean => meta.turnCount > 0 || meta.name !== null;
+/** A thread is listed once it has a turn, a name or a queue. */
+export const isListed = (meta: ThreadMeta): boolean =>
+  meta.turnCount > 0 || meta.name !== null || meta.queue.length > 0;
 
 const NOTHING: readonly Change[] = [];
 
@@ -56,6 +57,17 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
       return { meta: { ...meta, settings: event.settings }, changes: NOTHING };
     case 'threadRead':
       return { meta: { ...meta, readState: { firstUnread: null, revision: event.revision } }, changes: NOTHING };
+    case 'threadUnread':
+      return {
+        meta: { ...meta, readState: { firstUnread: { type: 'threadStart' }, revision: event.revision } },
+        changes: NOTHING,
+      };
+    case 'gitInfoChanged':
+      return { meta: { ...meta, gitInfo: event.gitInfo }, changes: NOTHING };
+    case 'goalChanged':
+      return { meta: { ...meta, goal: event.goal }, changes: NOTHING };
+    case 'queueChanged':
+      return { meta: { ...meta, queue: event.queue }, changes: NOTHING };
     case 'usageReported':
       return { meta: { ...meta, usage: event.total }, changes: NOTHING };
     case 'turnStarted':
@@ -92,8 +104,7 @@ function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<
     meta: {
       ...meta,
       turnCount: meta.turnCount + 1,
-      updatedAtMs: atMs,
-      recencyAtMs: atMs,
+      ...touched(meta, atMs),
       preview: meta.preview === '' ? event.preview.slice(0, MAX_PREVIEW).replace(/[\ud800-\udbff]$/, '') : meta.preview,
       failed: false,
     },
@@ -102,6 +113,12 @@ function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<
       { change: 'turnOpened', turnId, seq },
     ],
   };
+}
+
+/** What a fork has from its source is older than itself. */
+function touched({ createdAtMs }: ThreadMeta, atMs: number): Pick<ThreadMeta, 'updatedAtMs' | 'recencyAtMs'> {
+  const ms = Math.max(createdAtMs, atMs);
+  return { updatedAtMs: ms, recencyAtMs: ms };
 }
 
 function placeItem(
@@ -144,8 +161,7 @@ function completeTurn(
 ): Derived {
   const after: ThreadMeta = {
     ...meta,
-    updatedAtMs: atMs,
-    recencyAtMs: atMs,
+    ...touched(meta, atMs),
     failed: event.status === 'failed',
     readState: isWorthReading(event)
       ? {
@@ -183,7 +199,7 @@ function revertTurns(meta: ThreadMeta, event: EventOf<'turnsReverted'>, tables: 
   const rows = event.turnIds.map((turnId) => tables.turn(turnId)).filter((row) => row !== undefined);
   const { firstUnread } = meta.readState;
   const readState =
-    firstUnread !== null && event.turnIds.includes(firstUnread.turnId)
+    firstUnread?.type === 'turn' && event.turnIds.includes(firstUnread.turnId)
       ? { ...meta.readState, firstUnread: null }
       : meta.readState;
   return {

@@ -7,7 +7,7 @@ import type { Seq } from './ids.ts';
 import { UserInput } from './input.ts';
 import { Item } from './item.ts';
 import { type Infer, schema } from './schema.ts';
-import { ThreadMeta, ThreadSettings, WaitingFlag } from './thread.ts';
+import { GitInfo, Goal, QueuedSubmission, ThreadMeta, ThreadSettings, WaitingFlag } from './thread.ts';
 import { TokenUsage, TurnError } from './turn.ts';
 
 const inTurn = { turnId: z.string() };
@@ -30,6 +30,10 @@ export const ThreadEvent = schema(() =>
     z.object({ type: z.literal('threadUnarchived') }),
     z.object({ type: z.literal('settingsChanged'), settings: ThreadSettings() }),
     z.object({ type: z.literal('threadRead'), throughTurnId: z.string().nullable(), revision: z.string() }),
+    z.object({ type: z.literal('threadUnread'), revision: z.string() }),
+    z.object({ type: z.literal('gitInfoChanged'), gitInfo: GitInfo().nullable() }),
+    z.object({ type: z.literal('goalChanged'), goal: Goal().nullable(), turnId: z.string().nullable() }),
+    z.object({ type: z.literal('queueChanged'), queue: z.array(QueuedSubmission()) }),
     z.object({
       type: z.literal('turnStarted'),
       ...inTurn,
@@ -59,6 +63,7 @@ export const ThreadEvent = schema(() =>
       clientId: z.string().nullable(),
       content: z.array(UserInput()),
     }),
+    /** An empty `turnId`: a client put it there, outside any turn. */
     z.object({ type: z.literal('contextAdded'), ...inTurn, items: z.array(ContextItem()) }),
     z.object({
       type: z.literal('usageReported'),

@@ -1,6 +1,7 @@
 // A conversation: its settings, what is known about it without reading its history, and how clients see it.
 
 import { z } from 'zod';
+import { UserInput } from './input.ts';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxPolicy } from './policy.ts';
 import { type Infer, JsonObject, schema } from './schema.ts';
 import { TokenUsage, Turn } from './turn.ts';
@@ -35,7 +36,9 @@ export type ThreadSettings = Infer<typeof ThreadSettings>;
 
 export const ReadState = schema(() =>
   z.object({
-    firstUnread: z.object({ type: z.literal('turn'), turnId: z.string() }).nullable(),
+    firstUnread: z
+      .union([z.object({ type: z.literal('turn'), turnId: z.string() }), z.object({ type: z.literal('threadStart') })])
+      .nullable(),
     revision: z.string(),
   }),
 );
@@ -44,6 +47,32 @@ export type ReadState = Infer<typeof ReadState>;
 export const GitInfo = schema(() =>
   z.object({ sha: z.string().nullable(), branch: z.string().nullable(), originUrl: z.string().nullable() }),
 );
+
+/** What a thread is to reach; for keeping track only, it allows nothing. Times in epoch seconds. */
+export const Goal = schema(() =>
+  z.object({
+    threadId: z.string(),
+    objective: z.string(),
+    status: z.enum(['active', 'paused', 'blocked', 'usageLimited', 'budgetLimited', 'complete']),
+    tokenBudget: z.number().nullable(),
+    tokensUsed: z.number(),
+    timeUsedSeconds: z.number(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+  }),
+);
+export type Goal = Infer<typeof Goal>;
+
+/** Input that waits for the thread to be idle. */
+export const QueuedSubmission = schema(() =>
+  z.object({
+    id: z.string(),
+    input: z.array(UserInput()),
+    clientUserMessageId: z.string(),
+    responsesapiClientMetadata: z.record(z.string(), z.string()).nullable(),
+  }),
+);
+export type QueuedSubmission = Infer<typeof QueuedSubmission>;
 
 /** The catalogue's row of a thread: everything that lists and snapshots show without reading its log. Times in epoch ms. */
 export const ThreadMeta = schema(() =>
@@ -70,6 +99,9 @@ export const ThreadMeta = schema(() =>
     turnCount: z.number(),
     usage: TokenUsage(),
     readState: ReadState(),
+    goal: Goal().nullable(),
+    /** First in, first out. */
+    queue: z.array(QueuedSubmission()),
     /** The last turn ended as failed, and none has begun since. */
     failed: z.boolean(),
   }),

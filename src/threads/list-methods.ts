@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { Item } from '../model/item.ts';
-import { optional } from '../model/schema.ts';
+import { optional, schema } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, unqueued } from '../rpc/declare.ts';
@@ -16,6 +16,16 @@ const page = () => ({
 });
 const ids = () => optional(z.array(z.string()));
 const cursors = () => ({ nextCursor: z.string().nullable(), backwardsCursor: z.string().nullable() });
+
+export const ItemEntry = schema(() =>
+  z.object({
+    turnId: z.string(),
+    item: Item(),
+    outputDeferred: z.boolean().optional(),
+    startedAtMs: z.number().nullable(),
+    completedAtMs: z.number().nullable(),
+  }),
+);
 
 export const threadList = request('thread/list', {
   params: () =>
@@ -79,15 +89,7 @@ export const threadItemsList = request('thread/items/list', {
     }),
   result: () =>
     z.object({
-      data: z.array(
-        z.object({
-          turnId: z.string(),
-          item: Item(),
-          outputDeferred: z.boolean().optional(),
-          startedAtMs: z.number().nullable(),
-          completedAtMs: z.number().nullable(),
-        }),
-      ),
+      data: z.array(ItemEntry()),
       ...cursors(),
     }),
   queue: unqueued,

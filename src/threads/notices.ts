@@ -7,7 +7,17 @@ import * as tell from './notifications.ts';
 import { threadView } from './view.ts';
 
 /** In the order in which they are told when several are due. */
-const KINDS = ['started', 'status', 'name', 'readState', 'archived', 'unarchived', 'deleted', 'closed'] as const;
+const KINDS = [
+  'started',
+  'status',
+  'name',
+  'readState',
+  'goal',
+  'archived',
+  'unarchived',
+  'deleted',
+  'closed',
+] as const;
 export type NoticeKind = (typeof KINDS)[number];
 
 /** What is known of a thread at the moment of telling; undefined: it is gone. */
@@ -79,6 +89,10 @@ function send(session: Session, threadId: ThreadId, kind: NoticeKind, thread: Re
       break;
     case 'readState':
       session.notify(tell.threadReadStateChanged, { threadId, readState: meta.readState });
+      break;
+    case 'goal':
+      if (meta.goal) session.notify(tell.threadGoalUpdated, { threadId, turnId: null, goal: meta.goal });
+      else session.notify(tell.threadGoalCleared, { threadId });
       break;
     case 'archived':
       session.notify(tell.threadArchived, { threadId });

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { Item } from '../model/item.ts';
-import { ReadState, Thread, ThreadStatus } from '../model/thread.ts';
+import { Goal, ReadState, Thread, ThreadStatus } from '../model/thread.ts';
 import { TokenUsage, Turn, TurnError } from '../model/turn.ts';
 import { notification } from '../rpc/declare.ts';
 import { WireSettings } from './schema.ts';
@@ -25,6 +25,10 @@ export const threadUnarchived = notification('thread/unarchived', threadOnly);
 export const threadDeleted = notification('thread/deleted', threadOnly);
 export const threadClosed = notification('thread/closed', threadOnly);
 export const threadGoalCleared = notification('thread/goal/cleared', threadOnly);
+export const threadGoalUpdated = notification('thread/goal/updated', () =>
+  z.object({ ...ofThread, turnId: z.string().nullable(), goal: Goal() }),
+);
+export const threadQueueChanged = notification('thread/queue/changed', threadOnly);
 export const threadReverted = notification('thread/reverted', threadOnly);
 export const threadReadStateChanged = notification(
   'thread/readState/changed',
@@ -80,6 +84,8 @@ export const threadNotifications = {
   threadDeleted,
   threadClosed,
   threadGoalCleared,
+  threadGoalUpdated,
+  threadQueueChanged,
   threadReverted,
   threadReadStateChanged,
   threadSettingsUpdated,

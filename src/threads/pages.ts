@@ -91,6 +91,12 @@ function itemEntry({ turnId, item }: ItemRow, deferOutput: boolean) {
   return { turnId, item, startedAtMs, completedAtMs };
 }
 
+/** The named items of a turn, in the order of their names; unknown ones are left out. */
+export async function itemEntries(store: ThreadStore, threadId: string, turnId: string, itemIds: readonly string[]) {
+  const rows = await Promise.all([...new Set(itemIds)].map((itemId) => store.item(threadId, itemId)));
+  return rows.flatMap((row) => (row && row.turnId === turnId ? [itemEntry(row, false)] : []));
+}
+
 async function turnWithItems(store: ThreadStore, threadId: string, row: TurnRow, view: ItemsView): Promise<Turn> {
   switch (view) {
     case 'notLoaded':

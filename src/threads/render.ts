@@ -142,6 +142,16 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
       const rest = event.status === 'failed' ? [] : [status({ type: 'idle' })];
       return [...read, ...rest, frame(tell.turnCompleted, { threadId, turn }, seq)];
     }
+    case 'goalChanged': {
+      const { goal, turnId } = event;
+      return [
+        goal
+          ? frame(tell.threadGoalUpdated, { threadId, turnId, goal }, seq)
+          : frame(tell.threadGoalCleared, { threadId }, seq),
+      ];
+    }
+    case 'queueChanged':
+      return [frame(tell.threadQueueChanged, { threadId }, seq)];
     case 'turnsReverted':
       return [frame(tell.threadReverted, { threadId }, seq)];
     case 'threadNamed':
@@ -152,6 +162,8 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     case 'threadArchived':
     case 'threadUnarchived':
     case 'threadRead':
+    case 'threadUnread':
+    case 'gitInfoChanged':
     case 'contextAdded':
     case 'steered':
       return [];

@@ -36,6 +36,7 @@ export class RunningTurn {
   readonly id: TurnId;
   /** Its end is stored, or it was left standing for the next start of the server; never rejects. */
   readonly done: Promise<void>;
+  #hasCompleted = false;
   readonly #thread: ThreadLog;
   readonly #parts: TurnParts;
   readonly #abort = new AbortController();
@@ -54,6 +55,11 @@ export class RunningTurn {
       (events) => void thread.append(events).catch(lost),
       () => parts.clock.now(),
     );
+  }
+
+  /** Its end is stored, and it was neither interrupted nor a failure. */
+  get hasCompleted(): boolean {
+    return this.#hasCompleted;
   }
 
   /** Hands over input that is on disk. */
@@ -137,6 +143,7 @@ export class RunningTurn {
     const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };
     grants.endTurn();
     await this.#thread.append(endingEvents(thread, thread.turn, ending));
+    this.#hasCompleted = end.status === 'completed';
   }
 
   #port(): TurnPort {

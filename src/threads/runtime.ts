@@ -12,7 +12,7 @@ import type { Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import { previewOf, type UserInput } from '../model/input.ts';
-import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
 import { RunningTurn } from './running-turn.ts';
@@ -121,28 +121,33 @@ export class ThreadRuntime implements Closable {
   /** Accepts a turn: stored when this settles, not yet running, and interruptible from then on. */
   startTurn(turn: TurnInput, settings: ThreadSettings | undefined, once?: Once): Promise<void> {
     return this.#mailbox.run(async () => {
-      this.#requireIdle();
-      const { turnId, input, clientId, outputSchema } = turn;
-      const atMs = this.#parts.clock.now();
-      const adopted: ThreadEvent[] = settings ? [{ type: 'settingsChanged', settings }] : [];
-      const started: ThreadEvent = {
-        type: 'turnStarted',
-        turnId,
-        rootTurnId: turn.rootTurnId ?? turnId,
-        startedAtMs: atMs,
-        preview: previewOf(input),
-        ...(outputSchema === undefined ? {} : { outputSchema }),
-      };
-      const content = [...input];
-      const message = input.length === 0 ? [] : messageEvents({ turnId, itemId: newId(), content, clientId }, atMs);
-      this.#running = this.#prepare(turnId);
-      try {
-        await this.#log.append([...adopted, started, ...message], once);
-      } catch (error) {
-        this.#running = undefined;
-        throw error;
-      }
+      const before: ThreadEvent[] = settings ? [{ type: 'settingsChanged', settings }] : [];
+      await this.#accept(turn, before, once);
     });
+  }
+
+  /** Accepts waiting input as a turn and takes it off the queue; like `startTurn`. */
+  startQueued({ id, input, clientUserMessageId }: QueuedSubmission, turnId: TurnId, once?: Once): Promise<void> {
+    return this.#mailbox.run(async () => {
+      const waiting = this.#log.accepted.meta.queue;
+      const queue = waiting.filter((each) => each.id !== id);
+      if (queue.length === waiting.length) throw new AppError('notFound', `queued submission not found: ${id}`);
+      const turn = { turnId, rootTurnId: undefined, input, clientId: clientUserMessageId, outputSchema: undefined };
+      await this.#accept(turn, [{ type: 'queueChanged', queue }], once);
+    });
+  }
+
+  /** Begins what waits first, if the thread is idle and something waits. Never rejects. */
+  async beginNext(): Promise<void> {
+    const [next] = this.#log.accepted.meta.queue;
+    if (!next || this.activeTurnId !== undefined) return;
+    const turnId = newId();
+    try {
+      await this.startQueued(next, turnId);
+      this.begin(turnId);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, threadId: this.threadId }, 'input that waits could not be begun');
+    }
   }
 
   /** Lets an accepted turn run; one that was interrupted meanwhile only ends. */
@@ -219,6 +224,30 @@ export class ThreadRuntime implements Closable {
     this.#log.forget();
   });
 
+  /** Stores the beginning of a turn; `before` goes into the same transaction. */
+  async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once): Promise<void> {
+    this.#requireIdle();
+    const { turnId, input, clientId, outputSchema } = turn;
+    const atMs = this.#parts.clock.now();
+    const started: ThreadEvent = {
+      type: 'turnStarted',
+      turnId,
+      rootTurnId: turn.rootTurnId ?? turnId,
+      startedAtMs: atMs,
+      preview: previewOf(input),
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+    };
+    const content = [...input];
+    const message = input.length === 0 ? [] : messageEvents({ turnId, itemId: newId(), content, clientId }, atMs);
+    this.#running = this.#prepare(turnId);
+    try {
+      await this.#log.append([...before, started, ...message], once);
+    } catch (error) {
+      this.#running = undefined;
+      throw error;
+    }
+  }
+
   #requireIdle(): void {
     const active = this.activeTurnId;
     if (active === undefined) return;
@@ -241,5 +270,6 @@ export class ThreadRuntime implements Closable {
       }),
     );
     if (this.#running === running) this.#running = undefined;
+    if (running.hasCompleted) void this.beginNext();
   }
 }

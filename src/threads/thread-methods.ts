@@ -5,12 +5,11 @@ import { JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { threadOverrides, turnOverrides } from './overrides.ts';
+import { threadOverrides } from './overrides.ts';
 import { adopted, TurnsPage } from './schema.ts';
 
 const threadId = () => ({ threadId: z.string() });
 const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
-const nothing = () => z.object({});
 export const SortDirection = () => z.enum(['asc', 'desc']);
 
 export const threadStart = request('thread/start', {
@@ -115,100 +114,4 @@ export const threadUnsubscribe = request('thread/unsubscribe', {
   isStop: true,
 });
 
-export const threadNameSet = request('thread/name/set', {
-  params: () => z.object({ ...threadId(), name: z.string() }),
-  result: nothing,
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: 'store',
-});
-
-export const threadArchive = request('thread/archive', {
-  params: () => z.object(threadId()),
-  result: nothing,
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: 'store',
-});
-
-export const threadUnarchive = request('thread/unarchive', {
-  params: () => z.object(threadId()),
-  result: () => z.object({ thread: Thread() }),
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: 'store',
-});
-
-export const threadDelete = request('thread/delete', {
-  params: () => z.object({ ...threadId(), dryRun: optional(z.boolean()) }),
-  result: () => z.object({ threadIds: z.array(z.string()).optional() }),
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: 'store',
-});
-
-export const threadRollback = request('thread/rollback', {
-  params: () => z.object({ ...threadId(), numTurns: z.int().min(1) }),
-  result: () => z.object({ thread: Thread() }),
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: 'store',
-});
-
-export const threadReadStateUpdate = request('thread/readState/update', {
-  params: () =>
-    z.object({
-      ...threadId(),
-      operation: z.object({ type: z.enum(['read', 'unread']) }),
-      expectedRevision: z.string(),
-    }),
-  result: () => z.object({ readState: ReadState() }),
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: false,
-  experimental: true,
-});
-
-export const threadSettingsUpdate = request('thread/settings/update', {
-  params: () => z.object({ ...threadId(), ...turnOverrides() }),
-  result: nothing,
-  queue: ofThread,
-  needs: 'thread:write',
-  mutates: false,
-  experimental: true,
-});
-
-/** A thread has no goal: nothing sets one. */
-export const threadGoalGet = request('thread/goal/get', {
-  params: () => z.object(threadId()),
-  result: () => z.object({ goal: z.null() }),
-  queue: unqueued,
-  needs: 'thread:read',
-  mutates: false,
-});
-
-/** Commands end with their turn: none runs on in the background. */
-export const threadBackgroundTerminalsList = request('thread/backgroundTerminals/list', {
-  params: () => z.object({ ...threadId(), cursor: optional(z.string()), limit: optional(z.int().min(0)) }),
-  result: () => z.object({ data: z.array(z.never()), nextCursor: z.null() }),
-  queue: unqueued,
-  needs: 'thread:read',
-  mutates: false,
-  experimental: true,
-});
-
-export const threadMethods = {
-  threadStart,
-  threadResume,
-  threadRead,
-  threadUnsubscribe,
-  threadNameSet,
-  threadArchive,
-  threadUnarchive,
-  threadDelete,
-  threadRollback,
-  threadReadStateUpdate,
-  threadSettingsUpdate,
-  threadGoalGet,
-  threadBackgroundTerminalsList,
-};
+export const threadMethods = { threadStart, threadResume, threadRead, threadUnsubscribe };

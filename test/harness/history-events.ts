@@ -30,6 +30,8 @@ export function threadMeta(id: string, members: Partial<ThreadMeta> = {}): Threa
     turnCount: 0,
     usage: NO_USAGE,
     readState: { firstUnread: null, revision: 'r0' },
+    goal: null,
+    queue: [],
     failed: false,
     ...members,
   };

@@ -28,6 +28,13 @@ export function libraryPrompt(
       case 'user':
         prompt.push({ role: 'user', content: item.content.map(inputPart) });
         break;
+      case 'raw': {
+        const text = rawText(item.item);
+        if (text === '') break;
+        if (item.item.role === 'assistant') prompt.push({ role: 'assistant', content: [{ type: 'text', text }] });
+        else prompt.push({ role: 'user', content: [{ type: 'text', text }] });
+        break;
+      }
       case 'note':
         prompt.push({ role: 'user', content: [{ type: 'text', text: noteText(item.text) }] });
         break;
@@ -104,4 +111,13 @@ function inputPart(input: UserInput): Of<'user'>['content'][number] {
     if (URL.canParse(input.url)) return { type: 'file', mediaType: 'image/*', data: new URL(input.url) };
   }
   return { type: 'text', text: placeholder(input) };
+}
+
+/** The words of an item in the Responses form; other forms know no more of it. */
+function rawText(item: Readonly<Record<string, unknown>>): string {
+  const content = Array.isArray(item.content) ? item.content : [];
+  return content
+    .map((part: unknown) => (part as { text?: unknown } | null)?.text)
+    .filter((text) => typeof text === 'string')
+    .join('\n');
 }

@@ -55,6 +55,8 @@ function inputOf(item: ContextItem, providerId: string): readonly Body[] {
   switch (item.type) {
     case 'user':
       return [{ type: 'message', role: 'user', content: item.content.map(contentOf) }];
+    case 'raw':
+      return [item.item];
     case 'note':
       return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: noteText(item.text) }] }];
     case 'assistant':

@@ -1,0 +1,54 @@
+// How handlers get at a thread: loaded, to change it, or as it is stored, to read it.
+
+import { AppError } from '../base/errors.ts';
+import type { ThreadStore } from '../history/store.ts';
+import type { ThreadId } from '../model/ids.ts';
+import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
+import type { Context } from '../rpc/router.ts';
+import type { ThreadRegistry } from './registry.ts';
+import type { ThreadRuntime } from './runtime.ts';
+
+export const NOT_LOADED: ThreadStatus = { type: 'notLoaded' };
+
+export const tenantOf = ({ session }: Context): string => session.principal.tenant;
+
+export interface StoredThread {
+  readonly store: ThreadStore;
+  readonly meta: ThreadMeta;
+  readonly status: ThreadStatus;
+  /** Absent while it is not loaded. */
+  readonly runtime: ThreadRuntime | undefined;
+}
+
+export interface ThreadAccess {
+  /** Loads the thread unless it is; rejects as *notFound* in the words that clients of the reference look for. */
+  loaded(context: Context, id: ThreadId): Promise<ThreadRuntime>;
+  /** Does not load it; rejects as *notFound*. */
+  stored(context: Context, id: ThreadId): Promise<StoredThread>;
+}
+
+export function createAccess(registry: ThreadRegistry): ThreadAccess {
+  return {
+    async loaded(context, id) {
+      try {
+        return await registry.load(tenantOf(context), id);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.kind !== 'notFound') throw error;
+        throw new AppError('notFound', `no rollout found for thread id ${id} (thread not found)`, { threadId: id });
+      }
+    },
+    async stored(context, id) {
+      const runtime = registry.find(tenantOf(context), id);
+      const store = await registry.storeOf(tenantOf(context), id);
+      const meta = runtime?.meta ?? (await store?.meta(id));
+      if (!store || !meta) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+      return { store, meta, status: runtime?.status ?? NOT_LOADED, runtime };
+    },
+  };
+}
+
+/** Rejects ephemeral threads as *invalid*, saying what they do not support. */
+export function requireStored(runtime: ThreadRuntime, what: string): void {
+  const { threadId, meta } = runtime;
+  if (meta.ephemeral) throw new AppError('invalid', `an ephemeral thread does not support ${what}`, { threadId });
+}

@@ -1,0 +1,71 @@
+// What changes or reads the history of a thread as a whole.
+
+import { AppError } from '../base/errors.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { TurnId } from '../model/ids.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import { createAccess } from './access.ts';
+import { historyMethods } from './history-methods.ts';
+import { itemEntries, newestCursors, wholeTurns } from './pages.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { threadView } from './view.ts';
+
+/** Turns that one call can take back. */
+const MAX_REVERTED = 10_000;
+
+export function historyHandlers(registry: ThreadRegistry): Route[] {
+  const { loaded, stored } = createAccess(registry);
+  return implement(historyMethods, {
+    threadRevert: async ({ threadId, beforeTurnId }, context) => {
+      const runtime = await loaded(context, threadId);
+      if (runtime.meta.historyMode === 'legacy') {
+        throw new AppError('invalid', 'thread/revert only supports paginated threads', { threadId });
+      }
+      const { store } = await stored(context, threadId);
+      const first = await store.turn(threadId, beforeTurnId);
+      if (!first) throw new AppError('notFound', `turn not found: ${beforeTurnId}`, { threadId, turnId: beforeTurnId });
+      await runtime.endTurn();
+      const from = { key: first.seq, inclusive: true };
+      const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
+      const turnIds = rows.map((row) => row.id);
+      context.afterReply(runtime.hold());
+      await runtime.change([{ type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds }]);
+      return { thread: threadView(runtime.meta, runtime.status), ...(await newestCursors(store, threadId)) };
+    },
+
+    threadRollback: async ({ threadId, numTurns }, context) => {
+      const runtime = await loaded(context, threadId);
+      await runtime.endTurn();
+      const { store } = await stored(context, threadId);
+      const { rows } = await store.turns(threadId, { direction: 'desc', limit: numTurns });
+      const reverted = rows.map((row) => row.id);
+      const { turns } = await wholeTurns(store, threadId);
+      // Made before the change, so that it can be stored with it.
+      const kept = turns.filter((turn) => !reverted.includes(turn.id));
+      const reply = { thread: threadView(runtime.meta, runtime.status, kept) };
+      context.afterReply(runtime.hold());
+      const firstTurnId = reverted.at(-1);
+      if (firstTurnId !== undefined)
+        await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], context.once(reply));
+      return reply;
+    },
+
+    threadInjectItems: async ({ threadId, items }, context) => {
+      const runtime = await loaded(context, threadId);
+      const raw = items.map((item): ContextItem => ({ type: 'raw', item }));
+      const outsideTurns: TurnId = '';
+      await runtime.change([{ type: 'contextAdded', turnId: outsideTurns, items: raw }], context.once({}));
+      return {};
+    },
+
+    threadItemsRead: async ({ threadId, turnId, itemIds }, context) => {
+      const { store } = await stored(context, threadId);
+      return { data: await itemEntries(store, threadId, turnId, itemIds) };
+    },
+
+    threadBackgroundTerminalsList: async ({ threadId }, context) => {
+      await stored(context, threadId);
+      return { data: [], nextCursor: null };
+    },
+  });
+}

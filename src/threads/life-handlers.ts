@@ -1,0 +1,63 @@
+// Naming, archiving and deleting threads.
+
+import { AppError } from '../base/errors.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import { createAccess, NOT_LOADED, requireStored, tenantOf } from './access.ts';
+import { lifeMethods } from './life-methods.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { threadView } from './view.ts';
+
+export function lifeHandlers(registry: ThreadRegistry): Route[] {
+  const { loaded, stored } = createAccess(registry);
+  return implement(lifeMethods, {
+    threadNameSet: async ({ threadId, name: given }, context) => {
+      const name = given.trim();
+      if (name === '') throw new AppError('invalid', 'thread name must not be empty', { threadId });
+      const runtime = await loaded(context, threadId);
+      requireStored(runtime, 'metadata updates');
+      context.afterReply(runtime.hold());
+      await runtime.change([{ type: 'threadNamed', name }], context.once({}));
+      return {};
+    },
+
+    threadArchive: async ({ threadId }, context) => {
+      const tenant = tenantOf(context);
+      const runtime = await loaded(context, threadId);
+      requireStored(runtime, 'archiving');
+      await runtime.endTurn();
+      await runtime.change([{ type: 'threadArchived' }], context.once({}));
+      const { meta } = runtime;
+      await registry.unload(tenant, threadId);
+      context.afterReply(() => registry.tell(tenant, threadId, ['status', 'archived'], { meta, status: NOT_LOADED }));
+      return {};
+    },
+
+    threadUnarchive: async ({ threadId }, context) => {
+      const tenant = tenantOf(context);
+      const runtime = await loaded(context, threadId);
+      if (!runtime.meta.archived)
+        throw new AppError('conflict', `no archived rollout found for thread id ${threadId}`, { threadId });
+      const reply = { thread: threadView({ ...runtime.meta, archived: false }, NOT_LOADED) };
+      await runtime.change([{ type: 'threadUnarchived' }], context.once(reply));
+      const { meta } = runtime;
+      await registry.unload(tenant, threadId);
+      context.afterReply(() => registry.tell(tenant, threadId, ['unarchived'], { meta, status: NOT_LOADED }));
+      return reply;
+    },
+
+    threadDelete: async ({ threadId, dryRun }, context) => {
+      const tenant = tenantOf(context);
+      if (dryRun) {
+        await stored(context, threadId);
+        return { threadIds: [threadId] };
+      }
+      const runtime = await loaded(context, threadId);
+      const { meta } = runtime;
+      await runtime.endTurn();
+      await registry.unload(tenant, threadId);
+      if (!meta.ephemeral) await registry.store(tenant).remove(threadId, context.once({}));
+      context.afterReply(() => registry.tell(tenant, threadId, ['status', 'deleted'], { meta, status: NOT_LOADED }));
+      return {};
+    },
+  });
+}

@@ -1,0 +1,114 @@
+// Input that waits until the thread is idle: kept in order, over restarts, and begun when a turn has completed.
+
+import { AppError } from '../base/errors.ts';
+import { pageOf } from '../base/page.ts';
+import { newId } from '../model/ids.ts';
+import type { UserInput } from '../model/input.ts';
+import type { QueuedSubmission } from '../model/thread.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import { createAccess } from './access.ts';
+import { queueMethods } from './queue-methods.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { checkInput, type SettingsParts } from './settings.ts';
+import { newTurnView } from './view.ts';
+
+/** Input that may wait on one thread. */
+const MAX_QUEUED = 100;
+
+export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
+  const { loaded, stored } = createAccess(registry);
+  return implement(queueMethods, {
+    threadQueueAdd: async (params, context) => {
+      const { threadId, input, clientUserMessageId } = params;
+      checkIsInput(threadId, input);
+      await checkInput(input, context.session.principal, settings);
+      const runtime = await loaded(context, threadId);
+      const { queue } = runtime.meta;
+      if (queue.length >= MAX_QUEUED)
+        throw new AppError('conflict', `no more than ${MAX_QUEUED} inputs may wait`, { threadId });
+      const added: QueuedSubmission = {
+        id: newId(),
+        input,
+        clientUserMessageId,
+        responsesapiClientMetadata: params.responsesapiClientMetadata ?? null,
+      };
+      const reply = { queuedSubmission: added };
+      const release = runtime.hold();
+      context.afterReply(() => {
+        release();
+        void runtime.beginNext();
+      });
+      await runtime.change([{ type: 'queueChanged', queue: [...queue, added] }], context.once(reply));
+      return reply;
+    },
+
+    threadQueueList: async (params, context) => {
+      const { meta } = await stored(context, params.threadId);
+      const { data, nextCursor } = pageOf(meta.queue, params);
+      return { data: [...data], nextCursor };
+    },
+
+    threadQueueUpdate: async (params, context) => {
+      const { threadId, queuedSubmissionId, input } = params;
+      checkIsInput(threadId, input);
+      await checkInput(input, context.session.principal, settings);
+      const runtime = await loaded(context, threadId);
+      const known = entryOf(runtime.meta.queue, queuedSubmissionId);
+      const metadata = params.responsesapiClientMetadata ?? known.responsesapiClientMetadata;
+      const updated: QueuedSubmission = { ...known, input, responsesapiClientMetadata: metadata };
+      const reply = { queuedSubmission: updated };
+      const queue = runtime.meta.queue.map((each) => (each.id === updated.id ? updated : each));
+      context.afterReply(runtime.hold());
+      await runtime.change([{ type: 'queueChanged', queue }], context.once(reply));
+      return reply;
+    },
+
+    threadQueueReorder: async ({ threadId, queuedSubmissionIds: ids }, context) => {
+      const runtime = await loaded(context, threadId);
+      const { queue } = runtime.meta;
+      const ordered = ids.flatMap((id) => queue.filter((each) => each.id === id));
+      if (ordered.length !== queue.length || new Set(ids).size !== queue.length) {
+        throw new AppError('invalid', 'queue reorder must include every queued submission exactly once', { threadId });
+      }
+      context.afterReply(runtime.hold());
+      await runtime.change([{ type: 'queueChanged', queue: ordered }], context.once({}));
+      return {};
+    },
+
+    threadQueueDelete: async ({ threadId, queuedSubmissionId }, context) => {
+      const runtime = await loaded(context, threadId);
+      const queue = runtime.meta.queue.filter((each) => each.id !== queuedSubmissionId);
+      if (queue.length === runtime.meta.queue.length) return { deleted: false };
+      context.afterReply(runtime.hold());
+      await runtime.change([{ type: 'queueChanged', queue }], context.once({ deleted: true }));
+      return { deleted: true };
+    },
+
+    threadQueueStart: async ({ threadId, queuedSubmissionId }, context) => {
+      const runtime = await loaded(context, threadId);
+      const { queue } = runtime.meta;
+      const next = queuedSubmissionId ? entryOf(queue, queuedSubmissionId) : queue[0];
+      if (!next) throw new AppError('conflict', 'no queued submission to start', { threadId });
+      const turnId = newId();
+      const reply = { turn: newTurnView(turnId, turnId) };
+      const release = runtime.hold();
+      context.afterReply(() => {
+        release();
+        runtime.begin(turnId);
+      });
+      await runtime.startQueued(next, turnId, context.once(reply));
+      return reply;
+    },
+  });
+}
+
+function checkIsInput(threadId: string, input: readonly UserInput[]): void {
+  if (input.length > 0) return;
+  throw new AppError('invalid', 'only user input can be added to the user-message queue', { threadId });
+}
+
+function entryOf(queue: readonly QueuedSubmission[], id: string): QueuedSubmission {
+  const known = queue.find((each) => each.id === id);
+  if (!known) throw new AppError('notFound', `queued submission not found: ${id}`);
+  return known;
+}
