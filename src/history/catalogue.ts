@@ -1,14 +1,19 @@
-// The list of threads: an index for each sort order over those that are listed.
+// The list of threads: an index for each sort order over those that are listed, and for each filter.
 
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { after, below, beyond, type Key, type KeyRange, type Keys, SORT_KEYS } from './keys.ts';
-import { breathe, type Rows } from './rows.ts';
-import type { Page, ThreadQuery, ThreadSortKey } from './store.ts';
+import { breathe, type Row, type Rows } from './rows.ts';
+import { candidates, noteText, searchText } from './search-index.ts';
+import type { ThreadPage, ThreadPlace, ThreadQuery, ThreadSortKey } from './store.ts';
 import { isListed } from './tables.ts';
 
 /** Rows looked at before other work gets its turn. */
-const STEP = 500;
+const STEP = 250;
+/** Rows looked at by one page. */
+const LOOKED_AT = 2000;
+/** Up to so many threads are looked at one by one rather than in the order of the list. */
+const FEW = 500;
 
 const sortValue = (meta: ThreadMeta, sort: ThreadSortKey): number =>
   sort === 'createdAt' ? meta.createdAtMs : sort === 'updatedAt' ? meta.updatedAtMs : meta.recencyAtMs;
@@ -20,17 +25,27 @@ export function moveListed(
   before: ThreadMeta | undefined,
   after: ThreadMeta | undefined,
 ): void {
+  noteText(rows, keys, before, after);
   for (const sort of SORT_KEYS) {
-    const [old, place] = [placeOf(keys, before, sort), placeOf(keys, after, sort)];
-    if (old !== undefined && place !== undefined && samePlace(old, place)) continue;
-    if (old !== undefined) rows.remove(old);
-    if (after !== undefined && place !== undefined) rows.put(place, after.id);
+    const [old, now] = [placesOf(keys, before, sort), placesOf(keys, after, sort)];
+    for (let index = 0; index < Math.max(old.length, now.length); index += 1) {
+      const [from, to] = [old[index], now[index]];
+      if (from !== undefined && to !== undefined && samePlace(from, to)) continue;
+      if (from !== undefined) rows.remove(from);
+      if (after !== undefined && to !== undefined) rows.put(to, after.id);
+    }
   }
 }
 
-function placeOf(keys: Keys, meta: ThreadMeta | undefined, sort: ThreadSortKey): Key | undefined {
-  if (meta === undefined || !isListed(meta)) return undefined;
-  return keys.listed(meta.archived, sort, sortValue(meta, sort), meta.id);
+function placesOf(keys: Keys, meta: ThreadMeta | undefined, sort: ThreadSortKey): Key[] {
+  if (meta === undefined || !isListed(meta)) return [];
+  const { archived, settings, id } = meta;
+  const ms = sortValue(meta, sort);
+  return [
+    keys.listed(archived, sort, ms, id),
+    keys.ofCwd(archived, sort, settings.cwd, ms, id),
+    keys.ofProvider(archived, sort, settings.modelProvider, ms, id),
+  ];
 }
 
 const samePlace = (a: Key, b: Key): boolean => a.every((element, index) => element === b[index]);
@@ -41,31 +56,100 @@ export async function listThreads(
   keys: Keys,
   query: ThreadQuery,
   metaOf: (id: ThreadId) => ThreadMeta | undefined,
-): Promise<Page<ThreadMeta>> {
+): Promise<ThreadPage> {
   const fits = filterOf(query);
-  if (query.includedIds !== undefined) return listIncluded(query, query.includedIds, metaOf, fits);
+  const few = query.includedIds ?? fewOf(rows, keys, query);
+  if (few !== undefined) return listIncluded(query, few, metaOf, fits);
+  const walk = mergedWalk(rows, drivingPrefixes(rows, keys, query), query);
   const found: ThreadMeta[] = [];
-  const reverse = query.direction === 'desc';
-  let range = rangeOf(keys, query);
-  for (;;) {
-    const step = rows.scan({ ...range, reverse, limit: STEP });
-    for (const { text } of step) {
-      const meta = metaOf(text);
-      if (meta === undefined || !fits(meta)) continue;
+  let looked = 0;
+  for (let place = walk(); place !== undefined; place = walk()) {
+    const meta = metaOf(place.id);
+    if (meta !== undefined && fits(meta)) {
       if (found.length === query.limit) return { rows: found, hasMore: true };
       found.push(meta);
     }
-    const last = step.at(-1);
-    if (last === undefined || step.length < STEP) return { rows: found, hasMore: false };
-    range = beyond(range, last.key, reverse);
-    await breathe();
+    looked += 1;
+    if (looked === LOOKED_AT) return { rows: found, hasMore: true, next: place };
+    if (looked % STEP === 0) await breathe();
   }
+  return { rows: found, hasMore: false };
 }
 
-function rangeOf(keys: Keys, { archived, sortKey, direction, from }: ThreadQuery): KeyRange {
-  const all = below(keys.listed(archived, sortKey));
+function fewOf(rows: Rows, keys: Keys, { searchTerm }: ThreadQuery): ThreadId[] | undefined {
+  return searchTerm === undefined ? undefined : candidates(rows, keys, searchTerm.toLowerCase(), FEW);
+}
+
+/** The index in which the fewest threads have to be looked at, as beginnings of its keys. */
+function drivingPrefixes(rows: Rows, keys: Keys, query: ThreadQuery): Key[] {
+  const { archived, sortKey } = query;
+  const cwds = query.cwds && [...new Set(query.cwds)].map((cwd) => keys.ofCwd(archived, sortKey, cwd));
+  const providers =
+    query.modelProviders &&
+    [...new Set(query.modelProviders)].map((provider) => keys.ofProvider(archived, sortKey, provider));
+  if (cwds && providers) return sizeOf(rows, cwds) <= sizeOf(rows, providers) ? cwds : providers;
+  return cwds ?? providers ?? [keys.listed(archived, sortKey)];
+}
+
+/** Up to `FEW`. */
+function sizeOf(rows: Rows, prefixes: readonly Key[]): number {
+  let size = 0;
+  for (const prefix of prefixes) {
+    size += rows.scan({ ...below(prefix), limit: FEW - size }).length;
+    if (size >= FEW) break;
+  }
+  return size;
+}
+
+/** Steps through several indexes at once, in the order of the query. */
+function mergedWalk(rows: Rows, prefixes: readonly Key[], query: ThreadQuery): () => ThreadPlace | undefined {
+  const reverse = query.direction === 'desc';
+  const size = Math.max(8, Math.ceil(Math.min(STEP, query.limit + 1) / prefixes.length));
+  const lanes = prefixes.map((prefix) => lane(rows, rangeOf(prefix, query), reverse, size));
+  return () => {
+    let first: (typeof lanes)[number] | undefined;
+    for (const each of lanes) {
+      const place = each.peek();
+      if (place === undefined) continue;
+      const best = first?.peek();
+      if (best === undefined || (reverse ? byPlace(place, best) > 0 : byPlace(place, best) < 0)) first = each;
+    }
+    return first?.take();
+  };
+}
+
+function lane(rows: Rows, whole: KeyRange, reverse: boolean, size: number) {
+  let range = whole;
+  let step: Row[] = [];
+  let index = 0;
+  let isOver = false;
+  const peek = (): ThreadPlace | undefined => {
+    if (index === step.length && !isOver) {
+      step = rows.scan({ ...range, reverse, limit: size });
+      index = 0;
+      isOver = step.length < size;
+      const last = step.at(-1);
+      if (last !== undefined) range = beyond(range, last.key, reverse);
+    }
+    const row = step[index];
+    return row && { ms: row.key.at(-2) as number, id: row.key.at(-1) as string };
+  };
+  return {
+    peek,
+    take(): ThreadPlace | undefined {
+      const place = peek();
+      index += 1;
+      return place;
+    },
+  };
+}
+
+const byPlace = (a: ThreadPlace, b: ThreadPlace): number => a.ms - b.ms || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+function rangeOf(prefix: Key, { direction, from }: ThreadQuery): KeyRange {
+  const all = below(prefix);
   if (from === undefined) return all;
-  const key = keys.listed(archived, sortKey, from.key.ms, from.key.id);
+  const key = [...prefix, from.key.ms, from.key.id];
   if (direction === 'asc') return { ...all, from: from.inclusive ? key : after(key) };
   return { ...all, to: from.inclusive ? after(key) : key };
 }
@@ -79,9 +163,7 @@ function filterOf(query: ThreadQuery): (meta: ThreadMeta) => boolean {
     !excluded.has(meta.id) &&
     (query.cwds === undefined || query.cwds.includes(meta.settings.cwd)) &&
     (query.modelProviders === undefined || query.modelProviders.includes(meta.settings.modelProvider)) &&
-    (term === undefined ||
-      meta.preview.toLowerCase().includes(term) ||
-      (meta.name?.toLowerCase().includes(term) ?? false));
+    (term === undefined || searchText(meta).includes(term));
 }
 
 function listIncluded(
@@ -89,11 +171,11 @@ function listIncluded(
   ids: readonly ThreadId[],
   metaOf: (id: ThreadId) => ThreadMeta | undefined,
   fits: (meta: ThreadMeta) => boolean,
-): Page<ThreadMeta> {
+): ThreadPage {
   const { sortKey, from } = query;
   const sign = query.direction === 'asc' ? 1 : -1;
-  const order = (a: Place, b: Place) => sign * (a.ms - b.ms || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
-  const place = (meta: ThreadMeta): Place => ({ ms: sortValue(meta, sortKey), id: meta.id });
+  const order = (a: ThreadPlace, b: ThreadPlace) => sign * byPlace(a, b);
+  const place = (meta: ThreadMeta): ThreadPlace => ({ ms: sortValue(meta, sortKey), id: meta.id });
   const found = [...new Set(ids)]
     .map(metaOf)
     .filter((meta) => meta !== undefined)
@@ -101,9 +183,4 @@ function listIncluded(
     .filter((meta) => from === undefined || order(place(meta), from.key) > (from.inclusive ? -1 : 0))
     .sort((a, b) => order(place(a), place(b)));
   return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit };
-}
-
-interface Place {
-  readonly ms: number;
-  readonly id: ThreadId;
 }

@@ -14,7 +14,7 @@ export interface KeyRange {
   readonly to: Key;
 }
 
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 export const formatKey: Key = [0, 'format'];
 
 /** Above every sequence number. */
@@ -82,6 +82,29 @@ export function keysOf(tenant: string) {
       SORT_LETTER[sort],
       ...place,
     ],
+    ofCwd: (archived: boolean, sort: ThreadSortKey, cwd: string, ...place: Key): Key => [
+      tenant,
+      'w',
+      archived ? 1 : 0,
+      SORT_LETTER[sort],
+      named(cwd),
+      ...place,
+    ],
+    ofProvider: (archived: boolean, sort: ThreadSortKey, provider: string, ...place: Key): Key => [
+      tenant,
+      'p',
+      archived ? 1 : 0,
+      SORT_LETTER[sort],
+      named(provider),
+      ...place,
+    ],
+    /** Threads whose words have not been entered into the search index, or have changed since. */
+    fresh: (...id: [] | [ThreadId]): Key => [tenant, 'f', ...id.map(named)],
+    /** What of the thread lies in the search index. */
+    searched: (id: ThreadId) => thread(id, 'g'),
+    gram: (gram: string, ...number: [] | [number]): Key => [tenant, 'g', gram, ...number],
+    /** Short names of threads in the search index. */
+    numbered: (...number: [] | [number]): Key => [tenant, 'n', ...number],
     isDelta: (key: Key, turnId: TurnId): boolean => key.at(-1) === named(turnId),
   };
 }

@@ -3,6 +3,7 @@
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import type { Key } from './keys.ts';
 import { breathe, type Row, type Rows, type Scan } from './rows.ts';
 
@@ -32,7 +33,11 @@ export class LmdbRows implements Rows {
 
   get(key: Key): string | undefined {
     this.#check(this.#isOpen);
-    return this.#root.get(key as LmdbKey);
+    const stored = this.#root.get(key as LmdbKey);
+    if (stored === undefined) return undefined;
+    const text = withoutChecksum(stored);
+    if (text === undefined) throw new DamagedRow(key);
+    return text;
   }
 
   scan({ from, to, reverse, limit, characters = Number.POSITIVE_INFINITY }: Scan): Row[] {
@@ -44,19 +49,32 @@ export class LmdbRows implements Rows {
     const rows: Row[] = [];
     let total = 0;
     for (const { key, value } of this.#root.getRange(range)) {
-      rows.push({ key, text: value });
-      total += value.length;
+      const text = withoutChecksum(value);
+      rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
+      total += text?.length ?? 0;
       if (total >= characters) break;
     }
     return rows;
   }
 
   put(key: Key, text: string): void {
-    this.#root.put(key as LmdbKey, text);
+    this.#root.put(key as LmdbKey, withChecksum(text));
   }
 
   remove(key: Key): void {
     this.#root.remove(key as LmdbKey);
+  }
+
+  /** A snapshot without free space into a directory that exists and is empty; writes go on meanwhile. */
+  async backup(directory: string): Promise<void> {
+    this.#check(this.#isOpen);
+    await this.#root.backup(directory, true);
+  }
+
+  stats(): { readonly bytes: number; readonly entries: number } {
+    this.#check(this.#isOpen);
+    const { pageSize, lastPageNumber, entryCount } = this.#root.getStats() as Record<string, number>;
+    return { bytes: (pageSize ?? 0) * ((lastPageNumber ?? 0) + 1), entries: entryCount ?? 0 };
   }
 
   async write<T>(work: () => T): Promise<T> {

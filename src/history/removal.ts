@@ -6,6 +6,7 @@ import { moveListed } from './catalogue.ts';
 import { below, type Key, removalKey } from './keys.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row } from './rows.ts';
+import { indexedKeys } from './search-index.ts';
 
 /** Rows removed by one transaction. */
 const CHUNK = 500;
@@ -57,6 +58,7 @@ function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
 /** Rows elsewhere that exist because of this one. */
 function pointedAt({ keys, id }: Removal, { key, text }: Row): Key[] {
   if (startsWith(key, keys.blobUses(id))) return [keys.blobOwner(text, id)];
+  if (startsWith(key, keys.searched(id))) return indexedKeys(keys, text);
   if (!startsWith(key, keys.onceUses(id))) return [];
   const once = JSON.parse(text) as { method: string; key: string };
   return [keys.once(once.method, once.key)];

@@ -5,7 +5,10 @@ import type { Key, KeyRange } from './keys.ts';
 
 export interface Row {
   readonly key: Key;
+  /** Empty when it is damaged. */
   readonly text: string;
+  /** What is stored there is not what was written. */
+  readonly isDamaged?: true;
 }
 
 export interface Scan extends KeyRange {
@@ -16,7 +19,7 @@ export interface Scan extends KeyRange {
 }
 
 export interface Rows extends Closable {
-  /** Inside `write` it sees what this transaction has written, elsewhere what is on disk. */
+  /** Inside `write` it sees what this transaction has written, elsewhere what is on disk. Throws `DamagedRow`. */
   get(key: Key): string | undefined;
   scan(scan: Scan): Row[];
   /** Only inside `write`. */

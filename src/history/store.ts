@@ -73,13 +73,23 @@ export interface ItemQuery extends TurnQuery {
 
 export type ThreadSortKey = 'createdAt' | 'updatedAt' | 'recencyAt';
 
+/** Sort value in epoch ms, then id: the tie-break. */
+export interface ThreadPlace {
+  readonly ms: number;
+  readonly id: ThreadId;
+}
+
+export interface ThreadPage extends Page<ThreadMeta> {
+  /** The page ended early, perhaps empty, after looking at as many rows as one may: the next page begins behind this place. */
+  readonly next?: ThreadPlace;
+}
+
 export interface ThreadQuery {
   readonly archived: boolean;
   readonly sortKey: ThreadSortKey;
   readonly direction: Direction;
   readonly limit: number;
-  /** Sort value in epoch ms, then id: the tie-break. */
-  readonly from?: From<{ readonly ms: number; readonly id: ThreadId }>;
+  readonly from?: From<ThreadPlace>;
   readonly cwds?: readonly string[];
   readonly modelProviders?: readonly string[];
   /** Case-insensitive part of the preview or name. */
@@ -126,6 +136,15 @@ export interface ThreadStore extends Closable {
    */
   append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq>;
   /**
+   * Begins the thread `meta.id` with what the turns of `source` were at `at`: turns, items and context under the same ids and
+   * sequence numbers, in storage of its own. `meta` is the row before any turn (turnCount 0, no preview); name, settings,
+   * archive and read state are the new thread's alone. A turn that was open at `at` ends as interrupted. Records that are
+   * damaged are left out. Copied in chunks between which others go on; seen by nobody before it resolves, and cleared away
+   * at the next opening when it was cut off. Gives the head. Rejects as *notFound* without a source, as *invalid* for an `at`
+   * beyond its head, as *conflict* of kind `exists` if the id is taken.
+   */
+  fork(source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<Seq>;
+  /**
    * Removes the thread with its log, tables, keys and long values. It is gone for everyone at once; resolves when its rows
    * are, and until then its id stays taken. Cut off, it is finished when the store is opened again.
    */
@@ -139,7 +158,7 @@ export interface ThreadStore extends Closable {
   head(id: ThreadId): Promise<Seq | undefined>;
   /** Shared with the store: not to be changed. */
   meta(id: ThreadId): Promise<ThreadMeta | undefined>;
-  threads(query: ThreadQuery): Promise<Page<ThreadMeta>>;
+  threads(query: ThreadQuery): Promise<ThreadPage>;
   /**
    * Turns that were reverted do not appear here, nor their items below. Pages of turns and items may end early as those of
    * events do; `hasMore` tells.

@@ -5,12 +5,14 @@ import type { StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { listThreads } from './catalogue.ts';
+import { forkThread } from './fork.ts';
 import { below, removalKey } from './keys.ts';
 import { type LedgerRows, openLedger } from './ledger.ts';
 import { existing, LogWriter, prepare } from './log-writer.ts';
 import { readItem, readItems, readTurn, readTurns } from './pages.ts';
 import { readContext, readEvents, type Source } from './reader.ts';
 import { hideThread, removeRows } from './removal.ts';
+import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
 import type { EventToStore, ItemQuery, Once, OpenTurn, ThreadQuery, ThreadStore, TurnQuery } from './store.ts';
 
 export class RowThreadStore implements ThreadStore {
@@ -18,12 +20,18 @@ export class RowThreadStore implements ThreadStore {
   readonly #source: Source;
   readonly #tenant: string;
   readonly #log: LogWriter;
+  readonly #now: () => number;
+  readonly #closing = new AbortController();
+  #filling: Promise<void> | undefined;
+  /** Commits since the search index was last looked after. */
+  #unseen = 0;
 
   /** The rows stay the opener's to close. */
   constructor(source: Source, tenant: string, now: () => number) {
     this.#source = source;
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
+    this.#now = now;
     this.ledger = openLedger(source.rows, source.keys, now);
   }
 
@@ -32,6 +40,7 @@ export class RowThreadStore implements ThreadStore {
     const { id } = meta;
     const created: EventToStore = { atMs: meta.createdAtMs, event: { type: 'threadCreated', meta } };
     const records = prepare(0, [created, ...first]);
+    this.#lookAfterIndex();
     return this.#log.commit(records, () => {
       if (once) this.ledger.record(once, id);
       if (rows.get(keys.head(id)) !== undefined || rows.get(removalKey(this.#tenant, id)) !== undefined)
@@ -42,12 +51,23 @@ export class RowThreadStore implements ThreadStore {
 
   async append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq> {
     const records = prepare(expected, events);
+    this.#lookAfterIndex();
     return this.#log.commit(records, () => {
       const state = existing(this.#log, id);
       if (once) this.ledger.record(once, id);
       if (state.head.seq !== expected) throw moved(id, expected, state.head.seq);
       return this.#log.write(id, state, state.meta, records);
     });
+  }
+
+  async fork(source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<Seq> {
+    const { id } = meta;
+    const head = existing(this.#log, source).head.seq;
+    if (at > head)
+      throw new AppError('invalid', `thread ${source} ends at ${head}, before ${at}`, { threadId: source });
+    const record = () => once && this.ledger.record(once, id);
+    const target = { ...this.#source, tenant: this.#tenant, id };
+    return forkThread(target, { source, at, meta, now: this.#now, record });
   }
 
   async remove(id: ThreadId, once?: Once): Promise<void> {
@@ -102,7 +122,24 @@ export class RowThreadStore implements ThreadStore {
     return open.map(({ text }) => JSON.parse(text) as OpenTurn);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#filling;
+  }
+
+  /** Once in a while, lets the search index take in what waits for it; nobody waits for that. */
+  #lookAfterIndex(): void {
+    this.#unseen += 1;
+    if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
+    this.#unseen = 0;
+    const { rows, keys, log } = this.#source;
+    if (rows.scan({ ...below(keys.fresh()), limit: FRESH_AT_MOST / 2 }).length < FRESH_AT_MOST / 2) return;
+    this.#filling = fillIndex(rows, keys, (id) => this.#log.peek(id), this.#closing.signal)
+      .catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'))
+      .finally(() => {
+        this.#filling = undefined;
+      });
+  }
 }
 
 function moved(id: ThreadId, expected: Seq, head: Seq): AppError {

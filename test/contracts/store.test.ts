@@ -364,6 +364,10 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect(await ids({ searchTerm: 'about A' })).toEqual(['a']);
       expect(await ids({ includedIds: ['a', 'c', 'a', 'none'] })).toEqual(['c', 'a']);
       expect(await ids({ excludedIds: ['c'] })).toEqual(['b', 'a']);
+      expect(await ids({ cwds: ['/one', '/two', '/two'], modelProviders: ['x', 'y'] })).toEqual(['c', 'b', 'a']);
+      expect(await ids({ cwds: ['/none'] })).toEqual([]);
+      expect(await ids({ searchTerm: 'zzz' })).toEqual([]);
+      expect(await ids({ searchTerm: 'g' })).toEqual(['c']);
       expect(await list({ includedIds: ['a', 'c'], limit: 1 })).toMatchObject({ hasMore: true, rows: [{ id: 'c' }] });
     });
 
@@ -457,6 +461,83 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       const item = answer('ид'.repeat(500), 'x');
       await store.create(threadMeta('t'), at(1, turnStarted('u'), itemCompleted('u', item)));
       expect((await store.item('t', item.id))?.item).toEqual(item);
+    });
+  });
+
+  describe('forks', () => {
+    const fork = (id: string, members = {}) => threadMeta(id, { createdAtMs: 5000, forkedFromId: 't', ...members });
+
+    it('have the turns, items and context of their source under the same ids and numbers, and go on alone', async () => {
+      const head = await store.create(threadMeta('t'), at(1, ...wholeTurn('a'), ...wholeTurn('b')));
+      await store.append('t', head, at(2, { type: 'threadNamed', name: 'source' }, { type: 'threadArchived' }));
+      const forked = await store.fork('t', head, fork('f'), once('k', { method: 'thread/fork' }));
+      expect((await store.turns('f', all)).rows).toEqual((await store.turns('t', all)).rows);
+      expect((await store.items('f', all)).rows).toEqual((await store.items('t', all)).rows);
+      expect(await store.context('f')).toEqual(await store.context('t'));
+      expect(await store.meta('f')).toMatchObject({
+        turnCount: 2,
+        name: null,
+        archived: false,
+        preview: 'preview of a',
+        updatedAtMs: 5000,
+        readState: { firstUnread: null, revision: 'r0' },
+      });
+      expect((await store.ledger.find('thread/fork', 'k'))?.reply).toBe('{"ok":true}');
+      await store.append('f', forked, at(6000, ...wholeTurn('c')));
+      expect((await store.turns('t', all)).rows.map(({ id }) => id)).toEqual(['a', 'b']);
+      await store.remove('t');
+      expect((await store.items('f', all)).rows).toHaveLength(6);
+    });
+
+    it('end where they were asked to, whatever happened to the source since', async () => {
+      const head = await store.create(threadMeta('t'), at(1, ...wholeTurn('a'), ...wholeTurn('b')));
+      const reverted: ThreadEvent = { type: 'turnsReverted', firstTurnId: 'a', turnIds: ['a', 'b'] };
+      await store.append('t', head, at(2, reverted));
+      await store.fork('t', 8, fork('f'));
+      expect((await store.turns('f', all)).rows.map(({ id, status }) => [id, status])).toEqual([['a', 'completed']]);
+      expect((await store.items('f', all)).rows.map(({ item }) => item.id)).toEqual(['a-q', 'a-a']);
+      expect(await store.context('f')).toEqual([{ type: 'note', text: 'context of a' }]);
+      await store.fork('f', (await store.head('f')) as number, fork('g', { forkedFromId: 'f' }));
+      expect((await store.turns('g', all)).rows.map(({ id }) => id)).toEqual(['a']);
+    });
+
+    it('end an open turn as interrupted, with the text so far and an output for every call', async () => {
+      const call = { type: 'toolCall' as const, callId: 'c', name: 'n', arguments: '{}' };
+      await store.create(threadMeta('t'), at(1, turnStarted('u'), itemStarted('u', answer('i'))));
+      await store.append(
+        't',
+        3,
+        at(
+          2,
+          delta('u', 'i', 'one ', 'two '),
+          { type: 'contextAdded', turnId: 'u', items: [call] },
+          delta('u', 'i', 'no'),
+        ),
+      );
+      await store.fork('t', 6, fork('f'));
+      expect(await store.turn('f', 'u')).toMatchObject({ status: 'interrupted', lastMessageId: 'i' });
+      expect((await store.item('f', 'i'))?.item).toMatchObject({ text: 'one two ', completedAtMs: now });
+      expect(await store.context('f')).toMatchObject([call, { type: 'toolOutput', callId: 'c' }, { type: 'note' }]);
+      expect((await store.openTurns()).map(({ threadId }) => threadId)).toEqual(['t']);
+      expect(await store.turn('t', 'u')).toMatchObject({ status: 'inProgress' });
+    });
+
+    it('keep long values of their own', async () => {
+      const long = 'w'.repeat(70_000);
+      const head = await store.create(threadMeta('t'), at(1, turnStarted('u'), itemCompleted('u', answer('l', long))));
+      await store.append('t', head, at(1, turnCompleted('u')));
+      await store.fork('t', head + 1, fork('f'));
+      await store.remove('t');
+      expect((await store.item('f', 'l'))?.item).toMatchObject({ text: long });
+    });
+
+    it('are refused without a source, behind its end, and under an id that is taken', async () => {
+      await store.create(threadMeta('t'), []);
+      await expect(store.fork('x', 1, fork('f'))).rejects.toMatchObject({ kind: 'notFound' });
+      await expect(store.fork('t', 2, fork('f'))).rejects.toMatchObject({ kind: 'invalid' });
+      await expect(store.fork('t', 1, threadMeta('t'))).rejects.toMatchObject({ data: { kind: 'exists' } });
+      await store.fork('t', 1, fork('f'));
+      expect(await store.meta('f')).toMatchObject({ turnCount: 0 });
     });
   });
 

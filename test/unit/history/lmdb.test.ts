@@ -105,13 +105,13 @@ describe('the durable history', () => {
 
   it('refuses what a newer program wrote, untouched, and says what to do', async () => {
     await fill('t');
-    await withRows((rows) => rows.put(formatKey, '2'));
+    await withRows((rows) => rows.put(formatKey, '3'));
     await expect(open()).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringMatching(/newer version/),
     });
     await expect(verifyHistory(directory)).rejects.toMatchObject({ kind: 'unavailable' });
-    await withRows((rows) => rows.put(formatKey, '1'));
+    await withRows((rows) => rows.put(formatKey, '2'));
     await (await open()).close();
   });
 

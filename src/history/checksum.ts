@@ -1,0 +1,31 @@
+// A checksum before each stored value, so that a changed bit in it is noticed by whoever reads it.
+
+import { crc32 } from 'node:zlib';
+import { AppError } from '../base/errors.ts';
+import type { Key } from './keys.ts';
+
+/** Hexadecimal digits of a CRC-32, which finds every change of up to 32 neighbouring bits. */
+const DIGITS = 8;
+
+const digits = (text: string): string => crc32(text).toString(16).padStart(DIGITS, '0');
+
+export const withChecksum = (text: string): string => digits(text) + text;
+
+/** Undefined: the value is not what was written. */
+export function withoutChecksum(stored: string): string | undefined {
+  const text = stored.slice(DIGITS);
+  return stored.length >= DIGITS && stored.startsWith(digits(text)) ? text : undefined;
+}
+
+/** A value that is not what was written: *unavailable* of kind `damaged`. */
+export class DamagedRow extends AppError {
+  readonly key: Key;
+
+  constructor(key: Key) {
+    super('unavailable', `the stored value ${JSON.stringify(key)} is damaged: run "heddle history verify"`, {
+      kind: 'damaged',
+      key,
+    });
+    this.key = key;
+  }
+}

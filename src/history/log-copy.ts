@@ -1,0 +1,139 @@
+// Writing a whole log in chunks under an id that nobody sees before the last of them: for forks and imports.
+
+import { AppError } from '../base/errors.ts';
+import type { StoredEvent } from '../model/event.ts';
+import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { moveListed } from './catalogue.ts';
+import { firstLink, nextLink, sealed } from './chain.ts';
+import { removalKey } from './keys.ts';
+import { prepare } from './log-writer.ts';
+import type { Source } from './reader.ts';
+import { type BlobRef, encodeRow } from './records.ts';
+import { removeRows } from './removal.ts';
+import type { EventToStore } from './store.ts';
+import { applyChange, tableReader } from './table-rows.ts';
+import { type Change, derive, type TableReader, type TurnSpan } from './tables.ts';
+
+/** Time for which one transaction may hold up everything else, in ms. */
+const CHUNK_MS = 8;
+
+/** A kept record of another log, whose text goes over as it is. */
+export interface CopiedRecord {
+  /** Whole: long values are in it. */
+  readonly stored: StoredEvent;
+  readonly text: string;
+  readonly refs: readonly BlobRef[];
+}
+
+export interface CopyTarget extends Source {
+  readonly tenant: string;
+  readonly id: ThreadId;
+}
+
+export class LogCopy {
+  readonly #target: CopyTarget;
+  readonly #tables: TableReader;
+  /** Turns without an end so far. */
+  readonly open = new Map<TurnId, TurnSpan>();
+  #seq: Seq = 0;
+  #link: string;
+  #meta: ThreadMeta;
+
+  private constructor(target: CopyTarget, meta: ThreadMeta) {
+    this.#target = target;
+    this.#meta = meta;
+    this.#link = firstLink(target.id);
+    const stored = tableReader(target.rows, target.keys, target.id);
+    this.#tables = { ...stored, turn: (turnId) => this.open.get(turnId) ?? stored.turn(turnId) };
+  }
+
+  /** Takes the id; what is written below it is cleared away at the next opening unless `finish` is reached. */
+  static async begin(target: CopyTarget, meta: ThreadMeta): Promise<LogCopy> {
+    const { rows, keys, tenant, id } = target;
+    await rows.write(() => {
+      if (rows.get(keys.head(id)) !== undefined || rows.get(removalKey(tenant, id)) !== undefined)
+        throw new AppError('conflict', `there is a thread with the id ${id}`, { kind: 'exists', threadId: id });
+      rows.put(removalKey(tenant, id), JSON.stringify({ tenant, id }));
+    });
+    return new LogCopy(target, meta);
+  }
+
+  get seq(): Seq {
+    return this.#seq;
+  }
+
+  /** Several transactions if need be. `check` runs inside each and may throw. */
+  async add(records: readonly CopiedRecord[], check: () => void = () => {}): Promise<void> {
+    let done = 0;
+    while (done < records.length) {
+      done = await this.#target.rows.write(() => {
+        check();
+        const end = performance.now() + CHUNK_MS;
+        let index = done;
+        do {
+          this.#write(records[index] as CopiedRecord);
+          index += 1;
+        } while (index < records.length && performance.now() < end);
+        return index;
+      });
+    }
+  }
+
+  /** The last transaction: `last` follows, the thread is there, and `record` runs with it. Gives the head. */
+  async finish(last: readonly EventToStore[], record: () => void): Promise<Seq> {
+    const { rows, keys, tenant, id } = this.#target;
+    const prepared = prepare(this.#seq, last);
+    return rows.write(() => {
+      record();
+      for (const { stored, encoded } of prepared) this.#write({ stored, text: encoded.text, refs: encoded.refs });
+      for (const row of this.open.values()) {
+        rows.put(keys.turn(id, row.seq), encodeRow(row).text);
+        rows.put(keys.openTurn(id, row.id), JSON.stringify({ threadId: id, turnId: row.id, seq: row.seq }));
+      }
+      rows.put(keys.head(id), JSON.stringify({ seq: this.#seq, link: this.#link }));
+      rows.put(keys.meta(id), encodeRow(this.#meta).text);
+      moveListed(rows, keys, undefined, this.#meta);
+      rows.remove(removalKey(tenant, id));
+      return this.#seq;
+    });
+  }
+
+  /** Clears away what was written. */
+  async abandon(): Promise<void> {
+    await removeRows(this.#target);
+  }
+
+  #write({ stored, text, refs }: CopiedRecord): void {
+    const { rows, keys, id } = this.#target;
+    this.#link = nextLink(this.#link, text);
+    this.#seq = stored.seq;
+    rows.put(keys.log(id, stored.seq), sealed(this.#link, text));
+    const derived = derive(this.#meta, stored, this.#tables);
+    this.#meta = derived.meta;
+    for (const change of derived.changes) this.#apply(change);
+    for (const { hash } of refs) {
+      rows.put(keys.blobUse(id, hash), hash);
+      rows.put(keys.blobOwner(hash, id), id);
+    }
+  }
+
+  /** Open turns are kept here until the end: outside, nobody may find them yet. */
+  #apply(change: Change): void {
+    const { rows, keys, id } = this.#target;
+    if (change.change === 'turn' && this.open.has(change.row.id)) {
+      if (change.row.endSeq === undefined) {
+        this.open.set(change.row.id, change.row);
+        if (change.row.seq < this.#seq) return;
+      } else this.open.delete(change.row.id);
+    }
+    if (change.change === 'turnReverted') this.open.delete(change.row.id);
+    if (change.change !== 'turnOpened') {
+      applyChange(rows, keys, id, change);
+      return;
+    }
+    rows.put(keys.turnSeq(id, change.turnId), String(change.seq));
+    const row = this.#tables.turn(change.turnId);
+    if (row !== undefined) this.open.set(change.turnId, row);
+  }
+}
