@@ -7,6 +7,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 
 export interface Pipe {
@@ -25,13 +26,111 @@ export interface Pipes {
 
 const run = promisify(execFile);
 
-/**
- * Opens a pipe for each direction, seen from the child. What Node makes for `stdio: 'pipe'` are sockets: two of them cannot keep
- * the order of two streams, a program cannot open them as `/dev/stdout`, and bash takes one as standard input for a remote login
- * and reads `.bashrc`. Named pipes, unlinked as soon as both ends are open, have none of these faults.
- */
-export async function openPipes(directions: readonly ('in' | 'out')[], folder: string = tmpdir()): Promise<Pipes> {
-  const paths = directions.map(() => join(folder, `heddle-${randomUUID()}`));
+export interface PipeMaker extends Closable {
+  /**
+   * Opens a pipe for each direction, seen from the child. What Node makes for `stdio: 'pipe'` are sockets: two of them cannot keep
+   * the order of two streams, a program cannot open them as `/dev/stdout`, and bash takes one as standard input for a remote login
+   * and reads `.bashrc`. Named pipes, unlinked as soon as they are open, have none of these faults. Rejects as *unavailable*.
+   */
+  open(directions: readonly ('in' | 'out')[]): Promise<Pipes>;
+}
+
+/** Pipes that are made at once: making them takes a program, which costs as much as a command itself. */
+const BATCH = 32;
+/** With fewer than this left, more are made before they are needed. */
+const LOW = 8;
+
+/** Makes pipes with names in `folder` for a moment. */
+export function createPipeMaker(folder: string = tmpdir()): PipeMaker {
+  if (process.platform !== 'linux')
+    return { open: (directions) => openNamed(directions, folder), close: closeOnce(async () => {}) };
+  const stock: number[] = [];
+  let wanted = 0;
+  let making: Promise<void> | undefined;
+  let isClosed = false;
+
+  const make = () => {
+    making ??= unnamedPipes(Math.max(BATCH, wanted), folder)
+      .then((made) => void stock.push(...made))
+      .finally(() => {
+        making = undefined;
+        if (isClosed) for (const descriptor of stock.splice(0)) closeSync(descriptor);
+      });
+    return making;
+  };
+
+  const take = async (count: number): Promise<number[]> => {
+    wanted += count;
+    try {
+      while (stock.length < count) {
+        if (isClosed) throw new AppError('unavailable', 'no more programs are started: closing');
+        await make();
+      }
+    } finally {
+      wanted -= count;
+    }
+    const taken = stock.splice(-count);
+    if (stock.length < LOW && !isClosed) make().catch(() => {}); // whoever needs them next is told
+    return taken;
+  };
+
+  return {
+    async open(directions) {
+      const keepers = await take(directions.length);
+      try {
+        return openedAs(
+          directions,
+          keepers.map((keeper) => `/proc/self/fd/${keeper}`),
+          folder,
+        );
+      } finally {
+        for (const keeper of keepers) closeSync(keeper);
+      }
+    },
+    close: closeOnce(async () => {
+      isClosed = true;
+      await making?.catch(() => {});
+      for (const descriptor of stock.splice(0)) closeSync(descriptor);
+    }),
+  };
+}
+
+/** Pipes without a name, each held open by a descriptor through which Linux lets both of its ends be opened again. */
+async function unnamedPipes(count: number, folder: string): Promise<number[]> {
+  const opened: number[] = [];
+  const paths = await named(count, folder);
+  try {
+    for (const path of paths) opened.push(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+    return opened;
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor);
+    throw cannotMake(folder, error);
+  } finally {
+    for (const path of paths) removeQuietly(path);
+  }
+}
+
+async function openNamed(directions: readonly ('in' | 'out')[], folder: string): Promise<Pipes> {
+  const paths = await named(directions.length, folder);
+  try {
+    return openedAs(directions, paths, folder);
+  } finally {
+    for (const path of paths) removeQuietly(path);
+  }
+}
+
+async function named(count: number, folder: string): Promise<string[]> {
+  const paths = Array.from({ length: count }, () => join(folder, `heddle-${randomUUID()}`));
+  try {
+    await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: '/usr/bin:/bin' } });
+    return paths;
+  } catch (error) {
+    for (const path of paths) removeQuietly(path);
+    throw cannotMake(folder, error);
+  }
+}
+
+function openedAs(directions: readonly ('in' | 'out')[], paths: readonly string[], folder: string): Pipes {
   const opened: number[] = [];
   const open = (path: string, flags: number) => {
     const descriptor = openSync(path, flags);
@@ -39,7 +138,6 @@ export async function openPipes(directions: readonly ('in' | 'out')[], folder: s
     return descriptor;
   };
   try {
-    await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: '/usr/bin:/bin' } });
     const ends = paths.map((path, index) => openBoth(path, directions[index] === 'in', open));
     const pipes = ends.map(({ ours, theirs, isInput }) => ({
       stream: new Socket({ fd: ours, readable: !isInput, writable: isInput }),
@@ -53,10 +151,13 @@ export async function openPipes(directions: readonly ('in' | 'out')[], folder: s
     return { pipes, release };
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
-    throw new AppError('unavailable', `cannot make a pipe in ${folder}`, { path: folder }, { cause: error });
-  } finally {
-    for (const path of paths) removeQuietly(path);
+    throw cannotMake(folder, error);
   }
+}
+
+function cannotMake(folder: string, cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  return new AppError('unavailable', `cannot make a pipe in ${folder}`, { path: folder }, { cause });
 }
 
 interface Ends {

@@ -43,16 +43,26 @@ export function startOf(pid: number): string | undefined {
 
 /** The pids among `candidates` whose environment carries a mark that begins with `mark`. */
 export async function markedProcesses(mark: string, candidates: readonly number[]): Promise<ReadonlySet<number>> {
-  if (process.platform !== 'linux') return markedByPs(mark);
-  const wanted = Buffer.from(`${MARK_VARIABLE}=${mark}`);
-  const marked = new Set<number>();
+  return new Set((await marksOf(mark, candidates)).keys());
+}
+
+/** The marks that begin with `prefix`, by the pids among `candidates` whose environment carries them. */
+export async function marksOf(prefix: string, candidates: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  if (process.platform !== 'linux') return marksByPs(prefix);
+  const wanted = Buffer.from(`${MARK_VARIABLE}=${prefix}`);
+  const marks = new Map<number, string>();
   let looked = 0;
   for (const pid of candidates) {
-    if (readQuietly(`/proc/${pid}/environ`)?.includes(wanted)) marked.add(pid);
+    const environment = readQuietly(`/proc/${pid}/environ`);
+    const at = environment?.indexOf(wanted) ?? -1;
+    if (environment && at >= 0) {
+      const end = environment.indexOf(0, at);
+      marks.set(pid, environment.toString('latin1', at + MARK_VARIABLE.length + 1, end < 0 ? undefined : end));
+    }
     looked += 1;
     if (looked % SLICE === 0) await nextTurn();
   }
-  return marked;
+  return marks;
 }
 
 function linuxProcess(pid: number): RunningProcess | undefined {
@@ -101,10 +111,13 @@ async function processesByPs(): Promise<readonly RunningProcess[]> {
   return found;
 }
 
-async function markedByPs(mark: string): Promise<ReadonlySet<number>> {
-  const lines = await ps(['-axEwwo', 'pid=,command=']);
-  const marked = lines.filter((line) => line.includes(`${MARK_VARIABLE}=${mark}`));
-  return new Set(marked.map((line) => Number.parseInt(line, 10)));
+async function marksByPs(prefix: string): Promise<ReadonlyMap<number, string>> {
+  const marks = new Map<number, string>();
+  for (const line of await ps(['-axEwwo', 'pid=,command='])) {
+    const at = line.indexOf(`${MARK_VARIABLE}=${prefix}`);
+    if (at >= 0) marks.set(Number.parseInt(line, 10), line.slice(at + MARK_VARIABLE.length + 1).split(' ')[0] ?? '');
+  }
+  return marks;
 }
 
 function ps(options: readonly string[]): Promise<readonly string[]> {

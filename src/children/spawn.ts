@@ -1,24 +1,30 @@
 // Starting programs: every child has an owner, a group and an environment mark of its own, and ends with its owner.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
-import { openPipes, type Pipe } from './pipe.ts';
-import { MARK_VARIABLE, startOf } from './processes.ts';
+import { launch } from './launch.ts';
+import { createPipeMaker, type Pipe } from './pipe.ts';
+import { startOf } from './processes.ts';
 import { checkFolder, findProgram } from './program.ts';
-import { endTree, type TreeEnd } from './tree.ts';
+import { createSweeper } from './sweep.ts';
+import { Terminal, type TerminalSize } from './terminal.ts';
+import { endTree, killGroup, type Tree, type TreeEnd } from './tree.ts';
 import { createWatchdog } from './watchdog.ts';
 
-export interface ChildSpec {
+export interface ProgramSpec {
   /** Program and arguments; the program is looked up in `env.PATH`. */
   readonly argv: readonly [string, ...string[]];
   /** Absolute path of an existing folder. */
   readonly cwd: string;
   /** The whole environment; nothing of ours is added but the mark. */
   readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ChildSpec extends ProgramSpec {
   /** `none`: the child reads end-of-file at once. */
   readonly stdin: 'pipe' | 'none';
   /** `merged`: standard output and standard error are one pipe and keep their order; `stderr` is null then. */
@@ -27,24 +33,40 @@ export interface ChildSpec {
   readonly sideChannel?: boolean;
 }
 
+export interface TerminalSpec extends ProgramSpec {
+  readonly size: TerminalSize;
+}
+
 /** How the first process ended: one of the two is set. */
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** To be closed after its exit as well: what it left behind is looked for and ended only then. */
-export interface Child extends Closable {
+/** To be closed or swept after its exit as well: what it left behind is looked for and ended only then. */
+export interface Started extends Closable {
   readonly pid: number;
   readonly mark: string;
-  readonly stdin: Writable | null;
-  readonly stdout: Readable;
-  readonly stderr: Readable | null;
-  readonly sideChannel: Readable | null;
   /** Settles when the first process has ended, whoever still holds its pipes; never rejects. */
   readonly exited: Promise<ChildExit>;
   /** Ends the whole tree, also what the first process left behind; idempotent, never rejects. `close` does the same. */
   end(): Promise<TreeEnd>;
+  /** The same without asking it first. */
+  kill(): Promise<TreeEnd>;
+  /** After the exit: the same for what was left behind, which is looked for within a moment, for many children at once. */
+  sweep(): Promise<TreeEnd>;
+}
+
+export interface Child extends Started {
+  readonly stdin: Writable | null;
+  readonly stdout: Readable;
+  readonly stderr: Readable | null;
+  readonly sideChannel: Readable | null;
+}
+
+export interface TerminalChild extends Started {
+  /** When `exited` settles it holds all that was printed before. */
+  readonly terminal: Terminal;
 }
 
 export interface Children extends Closable {
@@ -53,38 +75,82 @@ export interface Children extends Closable {
    * naming what is wrong with program or folder, as *cancelled* when the signal has aborted, as *unavailable* after the close.
    */
   start(spec: ChildSpec, signal: AbortSignal): Promise<Child>;
+  /** The same on a terminal of its own, which is standard input, output and error of the program. */
+  startOnTerminal(spec: TerminalSpec, signal: AbortSignal): Promise<TerminalChild>;
 }
+
+/** Makes the terminal that it was started on its controlling one, which only a program itself can do, and becomes `argv`. */
+const TERMINAL_TAKER: readonly string[] = ['setsid', '--ctty', '--'];
 
 /** A starter of children. Should this process be killed, a watchdog ends what was started here within 5 s. */
 export function createChildren(): Children {
-  const family = randomBytes(12).toString('hex');
-  const watchdog = createWatchdog(`${family}.`);
-  const running = new Set<Child>();
+  const family = `${randomBytes(12).toString('hex')}.`;
+  const watchdog = createWatchdog(family);
+  const sweeper = createSweeper(family);
+  const pipeMaker = createPipeMaker();
+  /** Our ends of terminals, which programs would inherit. */
+  const covered = new Set<number>();
+  const running = new Set<Started>();
   let isClosed = false;
+
+  const newMark = (signal: AbortSignal): string => {
+    throwIfAborted(signal);
+    if (isClosed) throw new AppError('unavailable', 'no more programs are started: closing');
+    watchdog.wake();
+    return `${family}${randomBytes(8).toString('hex')}`;
+  };
+
+  const own = (process: ChildProcess, mark: string, exited: Promise<ChildExit>, signal: AbortSignal): Started => {
+    const pid = process.pid as number;
+    const tree = { pid, started: startOf(pid), mark };
+    const ended = () => {
+      off();
+      running.delete(started);
+      watchdog.release(pid);
+    };
+    const kill = () => void (process.exitCode === null && process.signalCode === null && killGroup(pid));
+    const started = { pid, mark, exited, ...endings(tree, sweeper.hasLeftovers, kill, ended) };
+    running.add(started);
+    watchdog.guard(pid, tree.started);
+    const off = onAbort(signal, () => void started.end());
+    return started;
+  };
 
   async function start(spec: ChildSpec, signal: AbortSignal): Promise<Child> {
     throwIfAborted(signal);
-    await checkFolder(spec.cwd);
-    const program = await findProgram(spec.argv[0], spec.cwd, spec.env.PATH);
-    const { pipes, release } = await openPipes([
+    const file = await checked(spec);
+    const { pipes, release } = await pipeMaker.open([
       'out',
       ...(spec.output === 'split' ? (['out'] as const) : []),
       ...(spec.stdin === 'pipe' ? (['in'] as const) : []),
     ]);
     try {
-      throwIfAborted(signal);
-      if (isClosed) throw new AppError('unavailable', 'no more programs are started: closing');
-      watchdog.wake();
-      const child = await launch(program, spec, `${family}.${randomBytes(8).toString('hex')}`, arrange(spec, pipes));
-      running.add(child.child);
-      watchdog.guard(child.child.pid, child.started);
-      const off = onAbort(signal, () => void child.child.end());
-      child.onEnded(() => {
-        off();
-        running.delete(child.child);
-        watchdog.release(child.child.pid);
+      const mark = newMark(signal);
+      const { stdin, stdout, stderr } = arrange(spec, pipes);
+      const process = await launch({
+        ...spec,
+        file,
+        name: spec.argv[0],
+        mark,
+        isDetached: true,
+        stdio: [
+          stdin?.descriptor ?? 'ignore',
+          stdout.descriptor,
+          (stderr ?? stdout).descriptor,
+          ...(spec.sideChannel ? (['pipe'] as const) : []),
+        ],
+        covered,
       });
-      return child.child;
+      const sideChannel = (process.stdio[3] as Readable | undefined) ?? null;
+      // A pipe that breaks has simply ended.
+      for (const stream of [...pipes.map((pipe) => pipe.stream), sideChannel]) stream?.on('error', () => {});
+      const streams = {
+        stdin: stdin?.stream ?? null,
+        stdout: stdout.stream,
+        stderr: stderr?.stream ?? null,
+        sideChannel,
+      };
+      return { ...own(process, mark, exitOf(process), signal), ...streams };
     } catch (error) {
       for (const { stream } of pipes) stream.destroy();
       throw error;
@@ -93,12 +159,64 @@ export function createChildren(): Children {
     }
   }
 
+  async function startOnTerminal(spec: TerminalSpec, signal: AbortSignal): Promise<TerminalChild> {
+    throwIfAborted(signal);
+    await checked(spec);
+    const file = await terminalTaker();
+    const mark = newMark(signal);
+    const terminal = new Terminal(spec.size, () => covered.delete(terminal.master));
+    covered.add(terminal.master);
+    try {
+      const stdio = [terminal.slave, terminal.slave, terminal.slave];
+      const argv = [...TERMINAL_TAKER, ...spec.argv];
+      const process = await launch({
+        ...spec,
+        argv,
+        file,
+        name: spec.argv[0],
+        mark,
+        isDetached: false,
+        stdio,
+        covered,
+      });
+      const exited = exitOf(process).then((exit) => {
+        terminal.finish();
+        return exit;
+      });
+      return { ...own(process, mark, exited, signal), terminal };
+    } catch (error) {
+      terminal.discard();
+      throw error;
+    }
+  }
+
   const close = closeOnce(async () => {
     isClosed = true;
+    sweeper.hurry();
     await Promise.all([...running].map((child) => child.close()));
-    await watchdog.close();
+    await Promise.all([watchdog.close(), pipeMaker.close()]);
   });
-  return { start, close };
+  return { start, startOnTerminal, close };
+}
+
+/** The file to start. */
+async function checked({ argv, cwd, env }: ProgramSpec): Promise<string> {
+  await checkFolder(cwd);
+  return findProgram(argv[0], cwd, env.PATH);
+}
+
+async function terminalTaker(): Promise<string> {
+  try {
+    return await findProgram(TERMINAL_TAKER[0] as string, '/', '/usr/bin:/bin');
+  } catch (error) {
+    throw new AppError('unavailable', 'terminals need the program setsid of util-linux', {}, { cause: error });
+  }
+}
+
+function exitOf(process: ChildProcess): Promise<ChildExit> {
+  return new Promise((resolve) => {
+    process.once('exit', (code, signal) => resolve({ code, signal }));
+  });
 }
 
 interface Standard {
@@ -113,82 +231,26 @@ function arrange(spec: ChildSpec, pipes: readonly Pipe[]): Standard {
   return { stdin: rest.shift() ?? null, stdout, stderr };
 }
 
-interface Launched {
-  readonly child: Child;
-  readonly started: string | undefined;
-  onEnded(work: () => void): void;
-}
-
-async function launch(program: string, spec: ChildSpec, mark: string, standard: Standard): Promise<Launched> {
-  const process = await spawned(program, spec, mark, standard);
-  const pid = process.pid as number;
-  const started = startOf(pid);
-  const exited = new Promise<ChildExit>((resolve) => {
-    process.once('exit', (code, signal) => resolve({ code, signal }));
-  });
-  let whenEnded = () => {};
+/** `ended` is called once, when nothing of the tree is left or it was given up. */
+function endings(
+  tree: Tree,
+  hasLeftovers: (tree: Tree) => Promise<boolean>,
+  killNow: () => void,
+  ended: () => void,
+): Pick<Started, 'end' | 'kill' | 'sweep' | 'close'> {
   let ending: Promise<TreeEnd> | undefined;
-  const end = () => {
-    ending ??= endTree({ pid, started, mark }).then((result) => {
-      whenEnded();
-      return result;
-    });
+  const once = (work: () => Promise<TreeEnd>) => {
+    ending ??= work().finally(ended);
     return ending;
   };
-  const sideChannel = (process.stdio[3] as Readable | undefined) ?? null;
-  const { stdin, stdout, stderr } = standard;
-  // A pipe that breaks has simply ended.
-  for (const stream of [stdin?.stream, stdout.stream, stderr?.stream, sideChannel]) stream?.on('error', () => {});
-  const child: Child = {
-    pid,
-    mark,
-    stdin: stdin?.stream ?? null,
-    stdout: stdout.stream,
-    stderr: stderr?.stream ?? null,
-    sideChannel,
-    exited,
+  const end = () => once(() => endTree(tree));
+  return {
     end,
     close: async () => void (await end()),
+    kill: () => {
+      killNow();
+      return once(() => endTree(tree, { graceMs: 0 }));
+    },
+    sweep: () => once(async () => ((await hasLeftovers(tree)) ? endTree(tree) : { left: [] })),
   };
-  const onEnded = (work: () => void) => {
-    whenEnded = work;
-  };
-  return { child, started, onEnded };
-}
-
-function spawned(program: string, spec: ChildSpec, mark: string, standard: Standard): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => reject(startError(error, spec.argv[0]));
-    try {
-      const process = spawn(program, spec.argv.slice(1), {
-        argv0: spec.argv[0],
-        cwd: spec.cwd,
-        env: { ...spec.env, [MARK_VARIABLE]: mark },
-        detached: true, // a session and group of its own: signals for our terminal do not reach it, ours reach all of it
-        stdio: [
-          standard.stdin?.descriptor ?? 'ignore',
-          standard.stdout.descriptor,
-          (standard.stderr ?? standard.stdout).descriptor,
-          ...(spec.sideChannel ? (['pipe'] as const) : []),
-        ],
-      });
-      process.once('error', fail);
-      process.once('spawn', () => {
-        process.off('error', fail);
-        process.on('error', () => {}); // a signal that could not be sent; the tree is looked at again anyway
-        resolve(process);
-      });
-    } catch (error) {
-      fail(error);
-    }
-  });
-}
-
-function startError(error: unknown, program: string): AppError {
-  const code = codeOf(error);
-  if (code === 'ENOENT')
-    return new AppError('notFound', `cannot start ${program}: its interpreter is missing`, { program });
-  if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM')
-    return new AppError('unavailable', `cannot start ${program}: ${code}`, { program }, { cause: error });
-  return new AppError('invalid', `cannot start ${program}: ${messageOf(error)}`, { program }, { cause: error });
 }

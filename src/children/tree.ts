@@ -98,6 +98,12 @@ function ask(members: readonly RunningProcess[], asked: Set<number>): void {
   }
 }
 
+/** Kills the first process and all that stayed in its group, at once; for the rest of the tree there is `endTree`. */
+export function killGroup(pid: number): void {
+  signalQuietly(-pid, 'SIGKILL');
+  signalQuietly(pid, 'SIGKILL');
+}
+
 /** A process that is gone already needs no signal. */
 function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
