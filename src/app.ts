@@ -1,0 +1,210 @@
+// The composition root: builds the rooms from the bottom up, and takes them down again.
+
+import { join } from 'node:path';
+import { accountHandlers } from './account/handlers.ts';
+import { installationId } from './account/installation.ts';
+import { createKeyStore } from './account/keys.ts';
+import { modelHandlers } from './agent/handlers.ts';
+import { type BackendName, createBackend } from './app-backend.ts';
+import { ApprovalBroker } from './approvals/broker.ts';
+import { permissionProfileHandlers } from './approvals/handlers.ts';
+import { createPrefixRules } from './approvals/prefix-rules.ts';
+import { LOCAL_TENANT, type Principal } from './auth/principal.ts';
+import { type Clock, systemClock } from './base/clock.ts';
+import { type Closable, closeOnce } from './base/close.ts';
+import { AppError } from './base/errors.ts';
+import type { Log } from './base/log.ts';
+import { childEnvironment } from './children/environment.ts';
+import { createChildren } from './children/spawn.ts';
+import { catalogueHandlers } from './config/catalogues.ts';
+import { configHandlers, configWarningOf } from './config/handlers.ts';
+import { type ConfigSource, createConfigSource } from './config/load.ts';
+import { configWarning } from './config/methods.ts';
+import { NO_MODEL } from './config/thread-defaults.ts';
+import { handshakeHandlers } from './handshake/handlers.ts';
+import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
+import { type OwnerInfo, takeOwnership } from './history/owner.ts';
+import type { History } from './history/store.ts';
+import { mcpHandlers } from './mcp/handlers.ts';
+import { Router } from './rpc/router.ts';
+import { type Session, Sessions } from './rpc/session.ts';
+import { unsupportedRoutes } from './rpc/unsupported.ts';
+import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
+import { skillsHandlers } from './skills/handlers.ts';
+import { goalHandlers } from './threads/goal-handlers.ts';
+import { historyHandlers } from './threads/history-handlers.ts';
+import { lifeHandlers } from './threads/life-handlers.ts';
+import { listHandlers } from './threads/list-handlers.ts';
+import { metadataHandlers } from './threads/metadata-handlers.ts';
+import { Notices } from './threads/notices.ts';
+import { queueHandlers } from './threads/queue-handlers.ts';
+import { ThreadRegistry } from './threads/registry.ts';
+import { createSubscribers } from './threads/subscriber.ts';
+import { threadHandlers } from './threads/thread-handlers.ts';
+import { turnHandlers } from './threads/turn-handlers.ts';
+import type { Connection } from './transports/connection.ts';
+
+export interface AppOptions {
+  /** Made (0700) where there is none. */
+  readonly dataDirectory: string;
+  /** What relative folders are relative to. */
+  readonly cwd: string;
+  /** Our own version. */
+  readonly version: string;
+  readonly log: Log;
+  /** What this process was given; commands get a part of it, provider keys are looked up in it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `key=value` each. */
+  readonly configFlags?: readonly string[];
+  /** Goes before the configured one. */
+  readonly backend?: BackendName;
+  readonly clock?: Clock;
+  /** Whether commands can be confined here; default: found out by trying. */
+  readonly sandbox?: () => Promise<SandboxState>;
+  /** Opens the store of all threads; default: the durable one in the data directory. The app closes it. */
+  readonly openHistory?: (options: LmdbHistoryOptions) => Promise<History>;
+  /** Checks results and notifications against their schemas: for tests and development. */
+  readonly validatesResults?: boolean;
+}
+
+export interface App extends Closable {
+  readonly backend: BackendName;
+  /** Nobody chose the backend: it is `unavailable` for want of a choice. */
+  readonly isBackendUnchosen: boolean;
+  /** Real path of the data directory. */
+  readonly dataDirectory: string;
+  readonly config: ConfigSource;
+  /** Serves a connection until it ends. */
+  accept(connection: Connection, principal: Principal): Session;
+  /** Tells others how to reach this server; on disk when it resolves. */
+  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile'>): Promise<void>;
+  /** Keeps a file or folder out of the sight of sandboxed commands. */
+  hide(path: string): void;
+}
+
+/**
+ * Takes the data directory, recovers what was cut off, and is ready to serve. Rejects as *invalid* for a wrong flag, as
+ * *unavailable* when another server has the directory. Closing settles and stores turns, ends sessions and children, and frees
+ * the directory.
+ */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { version, log, environment, cwd, clock = systemClock } = options;
+  const flags = [...(options.configFlags ?? []), ...(options.backend ? [`backend=${options.backend}`] : [])];
+  const ownership = await takeOwnership({ directory: options.dataDirectory, version });
+  const { directory } = ownership;
+  try {
+    const config = createConfigSource({ dataDirectory: directory, flags });
+    const { config: initial } = await config.state();
+    const backendName = chosenBackend(initial.backend);
+    const latest = { config: initial };
+    const history = await (options.openHistory ?? openLmdbHistory)({ directory, log, clock });
+    const children = createChildren();
+    const sandbox = options.sandbox ?? createSandboxProbe();
+    const keys = createKeyStore(directory);
+    const sessions = new Sessions();
+    const broker = new ApprovalBroker({ clock, log, unattended: () => latest.config.unattended });
+    const hidden = [directory];
+    const backend = createBackend(backendName ?? 'unavailable', { config, keys, environment });
+    const registry = new ThreadRegistry({
+      history,
+      backend,
+      notices: new Notices(sessions),
+      clock,
+      log,
+      validates: options.validatesResults ?? false,
+      idleMs: () => latest.config.idle_unload_seconds * 1000,
+      tools: {
+        broker,
+        prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
+        runner: { children, sandbox, clock },
+        clock,
+        environment: childEnvironment(environment),
+        hidden,
+        approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
+      },
+    });
+    const subscriberOf = createSubscribers(broker);
+    const current = async () => {
+      latest.config = (await config.state()).config;
+      return latest.config;
+    };
+    const settings = {
+      config: { ...config, load: () => current().then(() => config.load()) },
+      cwd,
+      fallbackModel: async () => (await backend.models()).find((model) => model.isDefault)?.id ?? NO_MODEL,
+    };
+    const recovered = new Set<string>();
+    const recover = async (tenant: string) => {
+      if (recovered.has(tenant)) return;
+      recovered.add(tenant);
+      await registry.recover(tenant);
+    };
+    const onInitialized = (session: Session) => {
+      void recover(session.principal.tenant);
+      void config.state().then(({ problem }) => problem && session.notify(configWarning, configWarningOf(problem)));
+    };
+    const routes = [
+      ...handshakeHandlers({ sessions, version, dataDirectory: directory, onInitialized }),
+      ...threadHandlers({ registry, settings, subscriberOf, clock, version }),
+      ...lifeHandlers(registry),
+      ...historyHandlers(registry),
+      ...metadataHandlers(registry, settings),
+      ...goalHandlers(registry, clock),
+      ...queueHandlers(registry, settings),
+      ...listHandlers(registry),
+      ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),
+      ...configHandlers({ source: config, cwd }),
+      ...catalogueHandlers({ cwd }),
+      ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
+      ...permissionProfileHandlers({ config: config.load }),
+      ...mcpHandlers(),
+      ...skillsHandlers({ cwd }),
+      ...modelHandlers({ models: () => backend.models() }),
+    ];
+    const implemented = new Set(routes.map((route) => route.method.method));
+    const router = new Router([...routes, ...unsupportedRoutes(implemented)], {
+      log,
+      ledgerOf: (principal) => registry.store(principal.tenant).ledger,
+      validatesResults: options.validatesResults ?? false,
+    });
+    await recover(LOCAL_TENANT);
+    const open = new Set<Connection>();
+    return {
+      backend: backendName ?? 'unavailable',
+      isBackendUnchosen: backendName === undefined,
+      dataDirectory: directory,
+      config,
+      announce: (reach) => ownership.announce(reach),
+      hide: (path) => void hidden.push(path),
+      accept(connection, principal) {
+        open.add(connection);
+        void connection.closed.then(() => open.delete(connection));
+        return router.serve(connection, principal);
+      },
+      close: closeOnce(async () => {
+        await registry.close();
+        const reason = { kind: 'shutdown' as const, text: 'the server stops' };
+        await Promise.all([...open].map((connection) => connection.close(reason)));
+        await backend.close();
+        await children.close();
+        await history.close();
+        await ownership.close();
+      }),
+    };
+  } catch (error) {
+    await ownership.close();
+    throw error;
+  }
+}
+
+function chosenBackend(configured: string | null): BackendName | undefined {
+  if (configured === 'external') {
+    throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
+  }
+  return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
+}
+
+/** Queued input needs a queue, which threads do not have: such a start is refused like any other on a busy thread. */
+function busyPolicy(configured: 'reject' | 'steer' | 'queue'): 'reject' | 'steer' {
+  return configured === 'steer' ? 'steer' : 'reject';
+}

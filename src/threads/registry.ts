@@ -1,0 +1,248 @@
+// The loaded threads of the process: found, loaded once, recovered after a stop, and unloaded when idle.
+
+import type { Backend } from '../agent/backend.ts';
+import type { ToolParts } from '../agent/tools.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Closable, closeOnce } from '../base/close.ts';
+import { AppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { openMemoryHistory } from '../history/memory.ts';
+import type { History, Once, ThreadStore } from '../history/store.ts';
+import { isWorthReading } from '../history/tables.ts';
+import type { StoredEvent } from '../model/event.ts';
+import type { ThreadId } from '../model/ids.ts';
+import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
+import { ContextCache } from './context-cache.ts';
+import { loadThread } from './loading.ts';
+import type { NoticeKind, Notices } from './notices.ts';
+import { ThreadRuntime } from './runtime.ts';
+
+export interface RegistryParts {
+  readonly history: History;
+  readonly backend: Backend;
+  readonly tools: ToolParts;
+  readonly notices: Notices;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Checks what is sent against its schemas: for tests and development. */
+  readonly validates: boolean;
+  /** Milliseconds after which a thread without listeners and turn is unloaded. */
+  readonly idleMs: () => number;
+}
+
+interface Loaded {
+  readonly tenant: string;
+  readonly runtime: Promise<ThreadRuntime>;
+  /** Set once loaded. */
+  ready: ThreadRuntime | undefined;
+  /** Set once it is being taken out of memory. */
+  closing: Promise<void> | undefined;
+  cancelUnload: () => void;
+}
+
+export class ThreadRegistry implements Closable {
+  readonly #parts: RegistryParts;
+  readonly #ephemeral: History = openMemoryHistory();
+  /** By tenant and id, in the order of loading. */
+  readonly #loaded = new Map<string, Loaded>();
+  readonly #contexts = new ContextCache();
+  #isClosing = false;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  store(tenant: string): ThreadStore {
+    return this.#parts.history.forTenant(tenant);
+  }
+
+  /** The store that holds the thread, if there is such a thread: memory for ephemeral ones. */
+  async storeOf(tenant: string, id: ThreadId): Promise<ThreadStore | undefined> {
+    for (const history of [this.#ephemeral, this.#parts.history]) {
+      const store = history.forTenant(tenant);
+      if ((await store.head(id)) !== undefined) return store;
+    }
+    return undefined;
+  }
+
+  /** What is loaded now; undefined while a thread is still loading. */
+  find(tenant: string, id: ThreadId): ThreadRuntime | undefined {
+    return this.#loaded.get(keyOf(tenant, id))?.ready;
+  }
+
+  /** In the order of loading. */
+  loadedIds(tenant: string): ThreadId[] {
+    return [...this.#loaded.values()].flatMap((each) =>
+      each.ready && each.tenant === tenant ? [each.ready.threadId] : [],
+    );
+  }
+
+  /** Begins a thread; rejects as *conflict* if the id is taken. */
+  async create(tenant: string, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+    const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
+    const store = history.forTenant(tenant);
+    const head = await store.create(meta, [], once);
+    return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, { meta, head, turn: null }));
+  }
+
+  /** Loads a thread unless it is; one load however many ask. Rejects as *notFound*. */
+  load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
+    const known = this.#loaded.get(keyOf(tenant, id));
+    if (known?.closing) return known.closing.then(() => this.load(tenant, id));
+    if (known) return known.runtime;
+    return this.#enter(tenant, id, async () => {
+      const store = await this.storeOf(tenant, id);
+      const loaded = store && (await loadThread(store, id));
+      if (!store || !loaded) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+      const runtime = this.#runtime(tenant, store, loaded.thread);
+      await runtime.recover(loaded.texts);
+      return runtime;
+    });
+  }
+
+  /** Takes a thread out of memory; what ran has been ended or left standing. */
+  async unload(tenant: string, id: ThreadId): Promise<void> {
+    const known = this.#loaded.get(keyOf(tenant, id));
+    if (!known) return;
+    known.closing ??= this.#close(known, id);
+    await known.closing;
+  }
+
+  /** Ends or goes on with the turns that were open when the server stopped. */
+  async recover(tenant: string): Promise<void> {
+    for (const { threadId } of await this.store(tenant).openTurns()) {
+      await this.load(tenant, threadId).catch((error: unknown) =>
+        this.#parts.log.error({ err: error, threadId }, 'a thread with an open turn could not be loaded'),
+      );
+    }
+  }
+
+  /** Begins to count the idle time of a thread anew. */
+  touch(tenant: string, id: ThreadId): void {
+    const known = this.#loaded.get(keyOf(tenant, id));
+    if (!known?.ready || this.#isClosing) return;
+    known.cancelUnload();
+    const { ready } = known;
+    if (ready.subscribers.length > 0) return;
+    known.cancelUnload = this.#parts.clock.timer(this.#parts.idleMs(), () => void this.#unloadIdle(tenant, ready));
+  }
+
+  /** Told to everyone who may see the list of threads. */
+  tell(
+    tenant: string,
+    id: ThreadId,
+    kinds: readonly NoticeKind[],
+    newest?: { meta: ThreadMeta; status: ThreadStatus },
+  ): void {
+    this.#parts.notices.tell(tenant, id, kinds, (ofTenant, ofThread) => newest ?? this.#newest(ofTenant, ofThread));
+  }
+
+  readonly close = closeOnce(async () => {
+    this.#isClosing = true;
+    const all = [...this.#loaded.values()];
+    for (const each of all) each.cancelUnload();
+    await Promise.all(
+      all.map(async ({ runtime }) => (await runtime).close().catch((error: unknown) => this.#failedToClose(error))),
+    );
+    this.#loaded.clear();
+    await this.#ephemeral.close();
+  });
+
+  async #close(known: Loaded, id: ThreadId): Promise<void> {
+    const { tenant } = known;
+    const key = keyOf(tenant, id);
+    known.cancelUnload();
+    const runtime = await known.runtime;
+    await runtime.close();
+    if (this.#loaded.get(key) === known) this.#loaded.delete(key);
+    if (runtime.meta.ephemeral) await this.#ephemeral.forTenant(tenant).remove(id);
+  }
+
+  #failedToClose(error: unknown): void {
+    this.#parts.log.error({ err: error }, 'a thread could not be closed');
+  }
+
+  #newest(tenant: string, id: ThreadId): { meta: ThreadMeta; status: ThreadStatus } | undefined {
+    const runtime = this.find(tenant, id);
+    return runtime && { meta: runtime.meta, status: runtime.status };
+  }
+
+  async #unloadIdle(tenant: string, runtime: ThreadRuntime): Promise<void> {
+    const { threadId, meta } = runtime;
+    // Whoever listens begins the count when leaving; a turn that nobody listens to may take as long as it likes.
+    if (runtime.subscribers.length > 0 || runtime.isBusy) return this.touch(tenant, threadId);
+    await this.unload(tenant, threadId);
+    this.tell(tenant, threadId, ['status', 'closed'], { meta, status: { type: 'notLoaded' } });
+  }
+
+  #enter(tenant: string, id: ThreadId, make: () => Promise<ThreadRuntime>): Promise<ThreadRuntime> {
+    if (this.#isClosing) return Promise.reject(new AppError('unavailable', 'the server is stopping'));
+    const key = keyOf(tenant, id);
+    const entry: Loaded = {
+      tenant,
+      runtime: make().then((runtime) => {
+        entry.ready = runtime;
+        this.touch(tenant, id);
+        return runtime;
+      }),
+      ready: undefined,
+      closing: undefined,
+      cancelUnload: () => {},
+    };
+    this.#loaded.set(key, entry);
+    entry.runtime.catch(() => {
+      if (this.#loaded.get(key) === entry) this.#loaded.delete(key);
+    });
+    return entry.runtime;
+  }
+
+  #runtime(tenant: string, store: ThreadStore, thread: ConstructorParameters<typeof ThreadRuntime>[1]): ThreadRuntime {
+    const { backend, tools, clock, log } = this.#parts;
+    return new ThreadRuntime(
+      {
+        store,
+        backend,
+        tools,
+        contexts: this.#contexts,
+        validates: this.#parts.validates,
+        clock,
+        log,
+        published: (runtime, events) => this.#published(tenant, runtime, events),
+        failed: (runtime) => {
+          const key = keyOf(tenant, runtime.threadId);
+          if (this.#loaded.get(key)?.ready === runtime) this.#loaded.delete(key);
+        },
+      },
+      thread,
+    );
+  }
+
+  /** Those who do not listen to the thread learn what concerns the list. */
+  #published(tenant: string, runtime: ThreadRuntime, events: readonly StoredEvent[]): void {
+    const kinds = events.flatMap(noticesOf);
+    if (kinds.length === 0) return;
+    const listeners = new Set(runtime.subscribers.map((subscriber) => subscriber.id));
+    this.#parts.notices.tell(tenant, runtime.threadId, kinds, (ofTenant, id) => this.#newest(ofTenant, id), listeners);
+    this.touch(tenant, runtime.threadId);
+  }
+}
+
+function noticesOf({ event }: StoredEvent): NoticeKind[] {
+  switch (event.type) {
+    case 'turnStarted':
+      return ['status'];
+    case 'approvalRequested':
+    case 'approvalResolved':
+      return event.flags ? ['status'] : [];
+    case 'turnCompleted':
+      return isWorthReading(event) ? ['readState', 'status'] : ['status'];
+    case 'threadNamed':
+      return ['name'];
+    case 'goalChanged':
+      return ['goal'];
+    default:
+      return [];
+  }
+}
+
+const keyOf = (tenant: string, id: ThreadId): string => `${tenant}\u0000${id}`;

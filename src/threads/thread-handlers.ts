@@ -1,0 +1,219 @@
+// The life of a thread: starting, resuming, reading, naming, archiving, deleting.
+
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { ThreadStore } from '../history/store.ts';
+import { chosenId, newId } from '../model/ids.ts';
+import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import { NO_USAGE } from '../model/turn.ts';
+import type { Params } from '../rpc/declare.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import type { Session } from '../rpc/session.ts';
+import { createAccess, tenantOf } from './access.ts';
+import type { Subscriber } from './cursor.ts';
+import { eventsPage } from './event-page.ts';
+import { createListening } from './listening.ts';
+import { deprecationNotice, threadGoalCleared, threadGoalUpdated } from './notifications.ts';
+import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
+import type { ThreadRegistry } from './registry.ts';
+import type { ThreadRuntime } from './runtime.ts';
+import { namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
+import { threadMethods, type threadResume, type threadStart } from './thread-methods.ts';
+import { adoptedView, collaborationModeOf, threadView } from './view.ts';
+
+export interface ThreadHandlerParts {
+  readonly registry: ThreadRegistry;
+  readonly settings: SettingsParts;
+  readonly subscriberOf: (session: Session) => Subscriber;
+  readonly clock: Clock;
+  /** Our own version, kept with the threads that it begins. */
+  readonly version: string;
+}
+
+export function threadHandlers(parts: ThreadHandlerParts): Route[] {
+  const { registry, settings } = parts;
+  const listening = createListening(registry, parts.subscriberOf);
+  const { loaded, stored } = createAccess(registry);
+
+  return implement(threadMethods, {
+    threadStart: async (params, context) => {
+      const { session, afterReply } = context;
+      checkEnvironments(params.environments);
+      checkToolNames(params.dynamicTools ?? []);
+      const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
+      const meta = newMeta(params, adopted, session, parts);
+      const status: ThreadStatus = { type: 'idle' };
+      const reply = adoptedView(meta, status);
+      const runtime = await registry.create(tenantOf(context), meta, meta.ephemeral ? undefined : context.once(reply));
+      const subscription = listening.join(session, runtime, undefined);
+      const release = runtime.hold();
+      afterReply(() => {
+        registry.tell(tenantOf(context), meta.id, ['started']);
+        release();
+        subscription.start();
+      });
+      return reply;
+    },
+
+    threadResume: async (params, context) => {
+      const { session, afterReply } = context;
+      if (params.history || params.path)
+        throw new AppError('unsupported', 'thread/resume takes a threadId; history and path are not supported');
+      const runtime = await loaded(context, params.threadId);
+      if (runtime.meta.archived) {
+        throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
+          threadId: params.threadId,
+        });
+      }
+      await adoptOnResume(runtime, params, session, settings);
+      const { store } = await stored(context, params.threadId);
+      const { shown, subscription } = await listening.joinAfter(
+        session,
+        runtime,
+        params.afterEventSeq ?? undefined,
+        () => snapshotOf(store, params),
+      );
+      const { turns, isTruncated, initialTurnsPage, cursors } = shown;
+      const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
+      const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
+      if (!params.excludeTurns && runtime.meta.historyMode === 'paginated')
+        session.notify(deprecationNotice, TURNS_NOTICE);
+      const { meta } = subscription.thread;
+      afterReply(() => {
+        tellGoal(session, meta);
+        subscription.start();
+      });
+      return {
+        ...adoptedView(meta, runtime.status, turns),
+        collaborationMode: collaborationModeOf(meta.settings),
+        initialTurnsPage,
+        ...cursors,
+        headSeq,
+        ...(isTruncated ? { turnsTruncated: true } : {}),
+      };
+    },
+
+    threadRead: async (params, context) => {
+      const { store, meta, status, runtime } = await stored(context, params.threadId);
+      const { turns, isTruncated } = params.includeTurns
+        ? await wholeTurns(store, params.threadId)
+        : { turns: [], isTruncated: false };
+      if (params.includeTurns && meta.historyMode === 'paginated')
+        context.session.notify(deprecationNotice, TURNS_NOTICE);
+      const headSeq = runtime?.seq ?? (await store.head(params.threadId)) ?? 0;
+      const after = params.afterEventSeq ?? undefined;
+      const events =
+        after === undefined ? {} : await eventsPage(store, meta, { after, limit: params.limit ?? undefined, headSeq });
+      return {
+        thread: threadView(meta, status, turns),
+        readState: meta.readState,
+        headSeq,
+        ...events,
+        ...(isTruncated ? { turnsTruncated: true } : {}),
+      };
+    },
+
+    threadUnsubscribe: async ({ threadId }, context) => {
+      const runtime = registry.find(tenantOf(context), threadId);
+      if (!runtime) return { status: 'notLoaded' };
+      const wasSubscribed = listening.leave(context.session, runtime);
+      return { status: wasSubscribed ? 'unsubscribed' : 'notSubscribed' };
+    },
+  });
+}
+
+/** A client that resumes is told the goal, or that there is none. */
+function tellGoal(session: Session, { id: threadId, goal }: ThreadMeta): void {
+  if (goal) session.notify(threadGoalUpdated, { threadId, turnId: null, goal });
+  else session.notify(threadGoalCleared, { threadId });
+}
+
+/** What a resume shows of the history. */
+async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume>) {
+  const { threadId, excludeTurns, initialTurnsPage: page } = params;
+  const whole = excludeTurns ? { turns: [], isTruncated: false } : await wholeTurns(store, threadId);
+  const initialTurnsPage = page ? await turnsPage(store, threadId, page) : null;
+  return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
+}
+
+const TURNS_NOTICE = {
+  summary: 'Reading all turns of a thread at once is deprecated',
+  details: 'Read them in pages: thread/turns/list and thread/items/list.',
+};
+
+function newMeta(
+  params: Params<typeof threadStart>,
+  settings: ThreadSettings,
+  session: Session,
+  parts: ThreadHandlerParts,
+): ThreadMeta {
+  const id = params.threadId ? chosenId('threadId', params.threadId) : newId();
+  const now = parts.clock.now();
+  return {
+    id,
+    createdAtMs: now,
+    updatedAtMs: now,
+    recencyAtMs: now,
+    archived: false,
+    name: null,
+    preview: '',
+    title: params.title ?? null,
+    metadata: params.metadata ?? null,
+    serviceName: params.serviceName ?? null,
+    sessionId: id,
+    forkedFromId: null,
+    ephemeral: params.ephemeral ?? false,
+    historyMode: params.historyMode ?? 'paginated',
+    originator: session.client.name,
+    threadSource: params.threadSource ?? null,
+    createdByVersion: parts.version,
+    gitInfo: null,
+    settings: { ...settings, dynamicTools: params.dynamicTools ?? [] },
+    turnCount: 0,
+    usage: NO_USAGE,
+    readState: { firstUnread: null, revision: `initial:${id}` },
+    goal: null,
+    queue: [],
+    failed: false,
+  };
+}
+
+async function adoptOnResume(
+  runtime: ThreadRuntime,
+  params: Parameters<typeof settingsAfter>[1],
+  session: Session,
+  parts: SettingsParts,
+): Promise<void> {
+  const before = runtime.meta.settings;
+  const after = await settingsAfter(before, params, session.principal, parts);
+  if (after === before) return;
+  const names = namesOfOverrides(before, after);
+  if (runtime.activeTurnId !== undefined) {
+    throw new AppError('conflict', `a turn is running; not applied: ${names.join(', ')}`, {
+      threadId: runtime.threadId,
+      activeTurnId: runtime.activeTurnId,
+      notApplied: names,
+    });
+  }
+  await runtime.adopt(after);
+}
+
+/** An empty list of environments takes away the one there is. */
+function withoutEnvironment({ environments }: Params<typeof threadStart>, settings: ThreadSettings): ThreadSettings {
+  return environments?.length === 0 ? { ...settings, workspaceRoots: [], hasEnvironment: false } : settings;
+}
+
+function checkToolNames(tools: readonly Record<string, unknown>[]): void {
+  for (const tool of tools) {
+    if (typeof tool.name === 'string' && !/^[a-zA-Z0-9_-]+$/.test(tool.name)) {
+      throw new AppError('invalid', `dynamic tool name must match ^[a-zA-Z0-9_-]+$: ${tool.name.slice(0, 100)}`);
+    }
+    if (Array.isArray(tool.tools))
+      checkToolNames(tool.tools.filter((each) => each !== null && typeof each === 'object'));
+  }
+}
+
+export function checkEnvironments(environments: readonly { environmentId: string }[] | null | undefined): void {
+  const unknown = environments?.find(({ environmentId }) => environmentId !== 'local');
+  if (unknown) throw new AppError('invalid', `unknown turn environment id \`${unknown.environmentId}\``);
+}
