@@ -114,9 +114,15 @@ export function checkTenant(tenant: string): void {
   if (!PLAIN.test(tenant)) throw new AppError('invalid', 'invalid tenant: use 1 to 128 printable ASCII characters');
 }
 
-/** Throws *unavailable* when a newer program wrote the directory. */
+/** Throws *unavailable* when another version wrote the directory. */
 export function checkFormat(found: string, directory: string): void {
   if (found === String(FORMAT_VERSION)) return;
+  if (Number(found) >= 1 && Number(found) < FORMAT_VERSION)
+    throw new AppError(
+      'unavailable',
+      `the history in ${directory} has the older format ${found}: start the server once, which brings it up to date`,
+      { kind: 'older_format', found, supported: FORMAT_VERSION },
+    );
   throw new AppError(
     'unavailable',
     `the history in ${directory} has format ${found} and this version reads only up to ${FORMAT_VERSION}: ` +

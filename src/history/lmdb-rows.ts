@@ -4,10 +4,13 @@ import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
-import type { Key } from './keys.ts';
+import { formatKey, type Key } from './keys.ts';
 import { breathe, type Row, type Rows, type Scan } from './rows.ts';
 
 type LmdbKey = (string | number)[];
+
+const RAW_STEP = 2000;
+const RAW_CHARACTERS = 4 * 1024 * 1024;
 
 export class LmdbRows implements Rows {
   readonly #root: RootDatabase<string, LmdbKey>;
@@ -38,6 +41,30 @@ export class LmdbRows implements Rows {
     const text = withoutChecksum(stored);
     if (text === undefined) throw new DamagedRow(key);
     return text;
+  }
+
+  /** As it is stored, in whatever format. */
+  raw(key: Key): string | undefined {
+    this.#check(this.#isOpen);
+    return this.#root.get(key as LmdbKey);
+  }
+
+  /** All rows as they are stored, in order, a bounded number at a time. */
+  *rawSteps(): Generator<readonly Row[]> {
+    let start: LmdbKey = [0];
+    for (;;) {
+      const rows: Row[] = [];
+      let characters = 0;
+      for (const { key, value } of this.#root.getRange({ start, limit: RAW_STEP })) {
+        rows.push({ key, text: value });
+        characters += value.length;
+        if (characters > RAW_CHARACTERS) break;
+      }
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield rows;
+      start = [...last.key, 0];
+    }
   }
 
   scan({ from, to, reverse, limit, characters = Number.POSITIVE_INFINITY }: Scan): Row[] {
@@ -101,6 +128,12 @@ export class LmdbRows implements Rows {
     if (!isPossible) throw new AppError('unavailable', 'the history is closed');
   }
 }
+
+/** The format of what lies there; its first version had no checksums. */
+export const formatOf = (rows: LmdbRows): string => {
+  const stored = rows.raw(formatKey);
+  return stored === undefined ? 'none' : (withoutChecksum(stored) ?? stored);
+};
 
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
 async function refusal(error: unknown): Promise<unknown> {

@@ -1,13 +1,14 @@
 // The durable history: LMDB for records, files for long values, in one directory.
 
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
 import type { Log } from '../base/log.ts';
 import { openBlobs } from './blobs.ts';
 import { checkFormat, checkTenant, FORMAT_VERSION, formatKey, keysOf, removals } from './keys.ts';
-import { LmdbRows } from './lmdb-rows.ts';
+import { formatOf, LmdbRows } from './lmdb-rows.ts';
+import { migrate } from './migration.ts';
+import { blobsDirectory, recordsDirectory } from './places.ts';
 import { removeRows } from './removal.ts';
 import type { Rows } from './rows.ts';
 import type { History, ThreadStore } from './store.ts';
@@ -20,9 +21,6 @@ export interface LmdbHistoryOptions {
   readonly clock?: Clock;
 }
 
-export const recordsDirectory = (directory: string): string => join(directory, 'history');
-export const blobsDirectory = (directory: string): string => join(recordsDirectory(directory), 'blobs');
-
 /**
  * Opens the history, makes it where there is none, and finishes removals that were cut off. Rejects as *unavailable* when a
  * newer program wrote it. Closing flushes.
@@ -32,6 +30,7 @@ export const blobsDirectory = (directory: string): string => join(recordsDirecto
  */
 export async function openLmdbHistory({ directory, log, clock = systemClock }: LmdbHistoryOptions): Promise<History> {
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
+  await migrate(directory);
   const rows = new LmdbRows(recordsDirectory(directory));
   try {
     await settleFormat(rows, directory);
@@ -57,9 +56,9 @@ export async function openLmdbHistory({ directory, log, clock = systemClock }: L
   };
 }
 
-async function settleFormat(rows: Rows, directory: string): Promise<void> {
-  const found = rows.get(formatKey);
-  if (found !== undefined) checkFormat(found, directory);
+async function settleFormat(rows: LmdbRows, directory: string): Promise<void> {
+  const found = formatOf(rows);
+  if (found !== 'none') checkFormat(found, directory);
   else await rows.write(() => rows.put(formatKey, String(FORMAT_VERSION)));
 }
 

@@ -10,7 +10,7 @@ import { reviveSync, type Source } from './reader.ts';
 import { decode, type Encoded, encode, encodeRow } from './records.ts';
 import type { EventToStore } from './store.ts';
 import { applyChange, tableReader } from './table-rows.ts';
-import { derive } from './tables.ts';
+import { derive, wholeMeta } from './tables.ts';
 
 /** What appends to a thread need; exactly what is stored if `headText` is what the head's row says. */
 export interface ThreadState {
@@ -124,7 +124,7 @@ export class LogWriter {
   #readMeta(id: ThreadId): ThreadMeta | undefined {
     const { rows, keys } = this.#source;
     const text = rows.get(keys.meta(id));
-    return text === undefined ? undefined : reviveSync(this.#source, id, decode<ThreadMeta>(text));
+    return text === undefined ? undefined : wholeMeta(reviveSync(this.#source, id, decode<ThreadMeta>(text)));
   }
 
   #useBlobs(id: ThreadId, { refs }: Encoded): void {

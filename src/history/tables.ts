@@ -43,11 +43,15 @@ export const isListed = (meta: ThreadMeta): boolean =>
 
 const NOTHING: readonly Change[] = [];
 
+/** A row as an older version of this program may have written it, with the members that came later. */
+export const wholeMeta = (stored: ThreadMeta): ThreadMeta => ({ ...LATER_MEMBERS, ...stored });
+const LATER_MEMBERS = { goal: null, queue: [] } satisfies Partial<ThreadMeta>;
+
 export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
   const { event, seq } = stored;
   switch (event.type) {
     case 'threadCreated':
-      return { meta: event.meta, changes: NOTHING };
+      return { meta: wholeMeta(event.meta), changes: NOTHING };
     case 'threadNamed':
       return { meta: { ...meta, name: event.name }, changes: NOTHING };
     case 'threadArchived':

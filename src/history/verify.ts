@@ -6,9 +6,9 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { readBlob } from './blobs.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
-import { checkFormat, formatKey, HIGHEST, type Key, keysOf, named } from './keys.ts';
-import { blobsDirectory, recordsDirectory } from './lmdb.ts';
-import { LmdbRows } from './lmdb-rows.ts';
+import { checkFormat, HIGHEST, type Key, keysOf, named } from './keys.ts';
+import { formatOf, LmdbRows } from './lmdb-rows.ts';
+import { blobsDirectory, recordsDirectory } from './places.ts';
 import { decode } from './records.ts';
 import { breathe, type Rows } from './rows.ts';
 
@@ -43,7 +43,7 @@ export async function verifyHistory(
   if (!existsSync(recordsDirectory(directory))) throw new AppError('notFound', `there is no history in ${directory}`);
   const rows = new LmdbRows(recordsDirectory(directory), { readOnly: true });
   try {
-    checkFormat(rows.get(formatKey) ?? 'none', directory);
+    checkFormat(formatOf(rows), directory);
     const read: ReadBlob = (hash) => readBlob(blobsDirectory(directory), hash);
     const result = { threads: 0, records: 0, damages: [] as Damage[] };
     for (const { tenant, name } of threadsIn(rows, options.threadId)) {

@@ -169,7 +169,10 @@ export async function threadsPage(
   const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
   const key = { createdAt: 'createdAtMs', updatedAt: 'updatedAtMs', recencyAt: 'recencyAtMs' } as const;
   const fitted = await fitPage(page, async (meta) => meta);
-  return wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }));
+  const shown = wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }));
+  // A page of few or no rows that looked at as many as it may: the next one goes on behind them.
+  if (page.next === undefined || fitted.rows.length < page.rows.length) return shown;
+  return { ...shown, nextCursor: encodeCursor<ThreadKey>(scope, { key: page.next, inclusive: false }) };
 }
 
 interface Fitted<R, T> {

@@ -9,8 +9,9 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { formatKey, type Key, keysOf, removalKey } from '../../../src/history/keys.ts';
-import { blobsDirectory, openLmdbHistory, recordsDirectory } from '../../../src/history/lmdb.ts';
+import { openLmdbHistory } from '../../../src/history/lmdb.ts';
 import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
+import { blobsDirectory, recordsDirectory } from '../../../src/history/places.ts';
 import type { Rows } from '../../../src/history/rows.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import {
