@@ -164,7 +164,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const implemented = new Set(routes.map((route) => route.method.method));
     const router = new Router([...routes, ...unsupportedRoutes(implemented)], {
       log,
-      ledgerOf: (principal) => registry.store(principal.tenant).ledger,
+      ledgerOf: (principal) => registry.ledger(principal.tenant),
       validatesResults: options.validatesResults ?? false,
     });
     await recover(LOCAL_TENANT);

@@ -7,7 +7,7 @@ import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { openMemoryHistory } from '../history/memory.ts';
-import type { History, Once, ThreadStore } from '../history/store.ts';
+import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadId } from '../model/ids.ts';
@@ -54,6 +54,17 @@ export class ThreadRegistry implements Closable {
 
   store(tenant: string): ThreadStore {
     return this.#parts.history.forTenant(tenant);
+  }
+
+  /** Keys of the tenant, those of its ephemeral threads among them; effects outside the store are claimed durably. */
+  ledger(tenant: string): Ledger {
+    const durable = this.store(tenant).ledger;
+    const ephemeral = this.#ephemeral.forTenant(tenant).ledger;
+    return {
+      find: async (method, key) => (await durable.find(method, key)) ?? ephemeral.find(method, key),
+      claim: (method, key, fingerprint) => durable.claim(method, key, fingerprint),
+      seal: (method, key, reply) => durable.seal(method, key, reply),
+    };
   }
 
   /** The store that holds the thread, if there is such a thread: memory for ephemeral ones. */

@@ -44,7 +44,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const meta = newMeta(params, adopted, session, parts);
       const status: ThreadStatus = { type: 'idle' };
       const reply = adoptedView(meta, status);
-      const runtime = await registry.create(tenantOf(context), meta, meta.ephemeral ? undefined : context.once(reply));
+      const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
       const subscription = listening.join(session, runtime, undefined);
       const release = runtime.hold();
       afterReply(() => {
