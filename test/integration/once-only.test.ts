@@ -168,3 +168,32 @@ test('a thread with an id of the client is begun once', async () => {
   expect(thread.id).toBe('my-thread');
   expect((await client.refusal('thread/start', { threadId: 'my-thread' })).code).toBe(-32009);
 });
+
+describe('on an ephemeral thread', () => {
+  test('the start itself is done once while it is loaded', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const params = { ephemeral: true, ...KEY };
+    const first = await client.request('thread/start', params);
+    expect(await client.request('thread/start', params)).toEqual(first);
+    expect((await client.request('thread/loaded/list', {})).data).toEqual([first.thread.id]);
+    await server.restart();
+    const later = await server.connect();
+    expect((await later.request('thread/start', params)).thread.id).not.toBe(first.thread.id);
+  });
+
+  test('a turn is started once for one key', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const threadId = await startThread(client, { ephemeral: true });
+    const params = { threadId, input: text('say once'), ...KEY };
+    const first = await client.request('turn/start', params);
+    await completed(client, first.turn.id);
+    expect(await client.request('turn/start', params)).toEqual(first);
+    const drift = await client.refusal('turn/start', { ...params, input: text('say other') });
+    expect(drift.data.kind).toBe('idempotency_drift');
+    const { turn } = await client.request('turn/start', { threadId, input: text('say more') });
+    expect((await completed(client, turn.id)).status).toBe('completed');
+    expect(await itemsOf(client, threadId)).toHaveLength(4);
+  });
+});
