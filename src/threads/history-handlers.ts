@@ -2,9 +2,9 @@
 
 import { AppError } from '../base/errors.ts';
 import type { ContextItem } from '../model/context.ts';
-import type { TurnId } from '../model/ids.ts';
+import { newId, type TurnId } from '../model/ids.ts';
 import { implement, type Route } from '../rpc/router.ts';
-import { createAccess } from './access.ts';
+import { createAccess, tenantOf } from './access.ts';
 import { historyMethods } from './history-methods.ts';
 import { itemEntries, newestCursors, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -29,7 +29,13 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
       const turnIds = rows.map((row) => row.id);
       context.afterReply(runtime.hold());
-      await runtime.change([{ type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds }]);
+      const { firstUnread } = runtime.meta.readState;
+      const isUnread = firstUnread?.type === 'turn' && turnIds.includes(firstUnread.turnId);
+      await runtime.change([
+        { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
+        ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
+      ]);
+      if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
       return { thread: threadView(runtime.meta, runtime.status), ...(await newestCursors(store, threadId)) };
     },
 

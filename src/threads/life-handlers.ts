@@ -24,6 +24,11 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
       const tenant = tenantOf(context);
       const runtime = await loaded(context, threadId);
       requireStored(runtime, 'archiving');
+      if (runtime.meta.archived) {
+        throw new AppError('conflict', `no rollout found for thread id ${threadId} (it is archived already)`, {
+          threadId,
+        });
+      }
       await runtime.endTurn();
       await runtime.change([{ type: 'threadArchived' }], context.once({}));
       const { meta } = runtime;

@@ -3,7 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
 import type { ThreadSortKey } from '../history/store.ts';
-import type { ThreadStatus } from '../model/thread.ts';
+import type { Thread, ThreadStatus } from '../model/thread.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { listMethods, type threadList } from './list-methods.ts';
@@ -36,7 +36,7 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
       const page = await threadsPage(registry.store(tenant), filterOf(params), params);
       return {
         ...page,
-        data: page.data.map((meta) => threadView(meta, statusOf(tenant, meta.id))),
+        data: page.data.map((meta) => listed(threadView(meta, statusOf(tenant, meta.id)))),
         readStates: Object.fromEntries(page.data.map((meta) => [meta.id, meta.readState])),
       };
     },
@@ -51,6 +51,9 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
       itemsPage(await storeOf(context, params.threadId), params.threadId, params),
   });
 }
+
+/** A row of a list says nothing of input: that is for whoever opens the thread. */
+const listed = (thread: Thread): Thread => ({ ...thread, canAcceptDirectInput: null });
 
 function filterOf(params: Params<typeof threadList>) {
   if (params.originators) throw new AppError('invalid', 'filtering by originators is not supported');

@@ -53,7 +53,7 @@ export async function itemsPage(
 ) {
   const turn = request.turnId ? { turnId: request.turnId } : {};
   const scope = ['thread/items/list', threadId, request.turnId ?? null];
-  const from = await itemStart(store, threadId, scope, request.cursor ?? undefined);
+  const from = await itemStart(store, threadId, scope, request.cursor ?? undefined, request.turnId);
   const direction = request.sortDirection ?? 'asc';
   const page = await store.items(threadId, {
     direction,
@@ -72,9 +72,11 @@ async function itemStart(
   threadId: string,
   scope: unknown,
   cursor: string | { type: 'item'; itemId: string } | undefined,
+  turnId: string | null | undefined,
 ): Promise<From<number> | undefined> {
   if (cursor === undefined || cursor === '') return undefined;
   if (typeof cursor === 'string') return decodeCursor(scope, cursor, isSeq);
+  if (!turnId) throw new AppError('invalid', 'turnId is required when cursor is an item anchor', { threadId });
   const row = await store.item(threadId, cursor.itemId);
   if (!row) throw new AppError('invalid', `item not found: ${cursor.itemId}`, { threadId, itemId: cursor.itemId });
   return { key: row.seq, inclusive: false };
@@ -164,7 +166,8 @@ export async function threadsPage(
   filter: Omit<ThreadQuery, 'limit' | 'from'>,
   request: PageRequest,
 ) {
-  const scope = ['thread/list', filter];
+  const { direction: _direction, ...bound } = filter;
+  const scope = ['thread/list', bound];
   const from = request.cursor ? { from: decodeCursor<ThreadKey>(scope, request.cursor, isThreadKey) } : {};
   const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
   const key = { createdAt: 'createdAtMs', updatedAt: 'updatedAtMs', recencyAt: 'recencyAtMs' } as const;

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
+import { gitInfoOf } from '../fs/git-info.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
@@ -41,7 +42,8 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       checkEnvironments(params.environments);
       checkToolNames(params.dynamicTools ?? []);
       const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
-      const meta = newMeta(params, adopted, session, parts);
+      const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
+      const meta = { ...newMeta(params, adopted, session, parts), gitInfo };
       const status: ThreadStatus = { type: 'idle' };
       const reply = adoptedView(meta, status);
       const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
@@ -59,7 +61,9 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const { session, afterReply } = context;
       if (params.history || params.path)
         throw new AppError('unsupported', 'thread/resume takes a threadId; history and path are not supported');
+      const wasLoaded = registry.find(tenantOf(context), params.threadId) !== undefined;
       const runtime = await loaded(context, params.threadId);
+      if (!wasLoaded) registry.tell(tenantOf(context), params.threadId, ['status']);
       if (runtime.meta.archived) {
         throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
           threadId: params.threadId,
@@ -76,8 +80,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const { turns, isTruncated, initialTurnsPage, cursors } = shown;
       const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
       const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
-      if (!params.excludeTurns && runtime.meta.historyMode === 'paginated')
-        session.notify(deprecationNotice, TURNS_NOTICE);
+      if (!params.excludeTurns) tellOfPages(session, runtime.meta);
       const { meta } = subscription.thread;
       afterReply(() => {
         tellGoal(session, meta);
@@ -98,8 +101,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const { turns, isTruncated } = params.includeTurns
         ? await wholeTurns(store, params.threadId)
         : { turns: [], isTruncated: false };
-      if (params.includeTurns && meta.historyMode === 'paginated')
-        context.session.notify(deprecationNotice, TURNS_NOTICE);
+      if (params.includeTurns) tellOfPages(context.session, meta);
       const headSeq = runtime?.seq ?? (await store.head(params.threadId)) ?? 0;
       const after = params.afterEventSeq ?? undefined;
       const events =
@@ -134,6 +136,11 @@ async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume
   const whole = excludeTurns ? { turns: [], isTruncated: false } : await wholeTurns(store, threadId);
   const initialTurnsPage = page ? await turnsPage(store, threadId, page) : null;
   return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
+}
+
+/** Whoever reads a whole history at once is told of the pages. */
+function tellOfPages(session: Session, { historyMode, turnCount, ephemeral }: ThreadMeta): void {
+  if (historyMode === 'paginated' && turnCount > 0 && !ephemeral) session.notify(deprecationNotice, TURNS_NOTICE);
 }
 
 const TURNS_NOTICE = {

@@ -1,0 +1,65 @@
+// What a folder's git repository says of itself, read from its files: no program is run in a folder that may not be trusted.
+
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+export interface GitInfo {
+  readonly sha: string | null;
+  readonly branch: string | null;
+  readonly originUrl: string | null;
+}
+
+/** Undefined where there is no repository; what cannot be read is null. Never rejects. */
+export async function gitInfoOf(folder: string): Promise<GitInfo | undefined> {
+  const place = await repositoryOf(folder);
+  if (place === undefined) return undefined;
+  const shared = resolve(place, (await text(join(place, 'commondir')))?.trim() ?? '.');
+  const head = (await text(join(place, 'HEAD')))?.trim();
+  const ref = head?.startsWith('ref: ') ? head.slice('ref: '.length) : undefined;
+  return {
+    sha: ref === undefined ? shaIn(head) : await shaOfRef(place, shared, ref),
+    branch: ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : null,
+    originUrl: originIn((await text(join(shared, 'config'))) ?? ''),
+  };
+}
+
+async function repositoryOf(folder: string): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    const place = join(at, '.git');
+    const kind = await stat(place).catch(() => undefined);
+    if (kind?.isDirectory()) return place;
+    if (kind?.isFile()) {
+      const named = /^gitdir: (.+)$/m.exec((await text(place)) ?? '')?.[1];
+      return named === undefined ? undefined : resolve(at, named.trim());
+    }
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+async function shaOfRef(place: string, shared: string, ref: string): Promise<string | null> {
+  if (ref.split('/').includes('..')) return null;
+  for (const folder of [place, shared]) {
+    const found = shaIn(await text(join(folder, ref)));
+    if (found) return found;
+  }
+  const packed = (await text(join(shared, 'packed-refs'))) ?? '';
+  return shaIn(
+    packed
+      .split('\n')
+      .find((line) => line.endsWith(` ${ref}`))
+      ?.split(' ')[0],
+  );
+}
+
+const shaIn = (value: string | undefined): string | null => /^[0-9a-f]{40,64}$/.exec(value?.trim() ?? '')?.[0] ?? null;
+
+/** The address of the remote called origin, without a password that stands in it. */
+function originIn(config: string): string | null {
+  const section = /\[remote "origin"\]([^[]*)/.exec(config)?.[1];
+  const url = section === undefined ? undefined : /^\s*url\s*=\s*(.+?)\s*$/m.exec(section)?.[1];
+  return url?.replace(/^(\w+:\/\/)[^/@]*@/, '$1') ?? null;
+}
+
+async function text(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch(() => undefined);
+}
