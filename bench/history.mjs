@@ -1,0 +1,248 @@
+// Measures a server on a large history: many threads, and one long one. Prints figures; gives no verdict.
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { connect } from './client.mjs';
+import { quantile } from './meter.mjs';
+
+const BENCH = path.dirname(fileURLToPath(import.meta.url));
+const ENTRY = path.join(process.env.OURS ?? path.join(BENCH, '..'), 'bin', 'heddle.js');
+const USAGE = `node bench/history.mjs [--threads 1000,50000] [--kib 62] [--items 150000] [--samples 100] [--scratch DIR] [--keep]
+  threads  numbers of stored threads, measured one after the other
+  kib      size of a thread on disk, about (62 KiB and 50,000 threads: 3 GiB)
+  items    items of one long thread; 0: none
+  keep     leaves the data directories (and uses those that an earlier run left)`;
+
+const { values } = parseArgs({
+  options: {
+    threads: { type: 'string', default: '1000,50000' },
+    kib: { type: 'string', default: '62' },
+    items: { type: 'string', default: '150000' },
+    samples: { type: 'string', default: '100' },
+    scratch: { type: 'string', default: os.tmpdir() },
+    keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const samples = Number(values.samples);
+const items = Number(values.items);
+
+function fill(data, threads) {
+  if (fs.existsSync(path.join(data, 'history'))) return;
+  fs.mkdirSync(data, { recursive: true, mode: 0o700 });
+  const start = performance.now();
+  const { status } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', path.join(BENCH, 'history-fill.mjs'), data, String(threads), values.kib, String(items)],
+    { stdio: 'inherit', cwd: path.join(BENCH, '..') },
+  );
+  if (status !== 0) throw new Error('the data could not be made');
+  const bytes = fs.statSync(path.join(data, 'history', 'data.mdb')).size;
+  console.log(`filled in ${((performance.now() - start) / 1000).toFixed(0)} s: ${(bytes / 2 ** 30).toFixed(2)} GiB`);
+}
+
+async function startServer(data) {
+  const start = performance.now();
+  const args = [
+    ENTRY,
+    'app-server',
+    '--backend',
+    'mock',
+    '--data-dir',
+    data,
+    '--listen',
+    'ws://127.0.0.1:0',
+    '--ws-auth',
+    'none',
+  ];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  const url = await new Promise((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+      const found = /listening on: (ws:\S+)/.exec(said);
+      if (found) resolve(found[1]);
+    });
+    child.on('close', () => reject(new Error(`the server ended: ${said}`)));
+  });
+  const ready = performance.now() - start;
+  return {
+    url,
+    ready,
+    pid: child.pid,
+    close: () =>
+      new Promise((resolve) => {
+        child.removeAllListeners('close');
+        child.on('close', resolve);
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+/** Memory that is the process's own: the mapped file is not. */
+function ownKib(pid) {
+  const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Anonymous:\s+(\d+) kB/m.exec(text)?.[1]);
+}
+
+const show = (what, times, more = '') =>
+  console.log(
+    `${what.padEnd(46)} p50 ${quantile(times, 0.5).toFixed(1).padStart(7)}  p95 ${quantile(times, 0.95).toFixed(1).padStart(7)}  max ${Math.max(
+      ...times,
+    )
+      .toFixed(1)
+      .padStart(7)} ms ${more}`,
+  );
+
+async function timed(client, method, params) {
+  const start = performance.now();
+  const { result, at } = await client.request(method, params);
+  return { ms: at - start, result };
+}
+
+async function sample(what, client, method, paramsOf, more = () => '') {
+  const times = [];
+  let last;
+  for (let index = 0; index < samples; index += 1) {
+    const { ms, result } = await timed(client, method, paramsOf(index));
+    times.push(ms);
+    last = result;
+  }
+  show(what, times, more(last));
+}
+
+const rows = (result) => `(${result.data.length} rows${result.nextCursor === null ? '' : ', more'})`;
+
+async function lists(client) {
+  const list = (what, params) => sample(`thread/list ${what}`, client, 'thread/list', () => params, rows);
+  await list('first page', {});
+  for (const sortKey of ['created_at', 'updated_at', 'recency_at'])
+    await list(`first page by ${sortKey} asc`, { sortKey, sortDirection: 'asc' });
+  const cursors = [];
+  for (let cursor; cursors.length < samples; cursors.push(cursor)) {
+    const { result } = await client.request('thread/list', { limit: 100, ...(cursor ? { cursor } : {}) });
+    if (result.nextCursor === null) break;
+    cursor = result.nextCursor;
+  }
+  if (cursors.length > 0)
+    await sample(
+      'thread/list any page by cursor',
+      client,
+      'thread/list',
+      (index) => ({ limit: 100, cursor: cursors[index % cursors.length] }),
+      rows,
+    );
+  await list('cwd (1 in 100)', { cwd: '/bench/rare' });
+  await list('cwd (1 in 5)', { cwd: '/bench/2' });
+  await list('cwd without a match', { cwd: '/bench/none' });
+  await list('modelProviders (1 in 100)', { modelProviders: ['rare'] });
+  await list('modelProviders (nearly all)', { modelProviders: ['usual'] });
+  await list('archived', { archived: true });
+  await list('searchTerm without a match', { searchTerm: 'zzqqxx' });
+  await list('searchTerm without a match, usual letters', { searchTerm: 'loom loom weft' });
+  await list('searchTerm that all have a part of', { searchTerm: 'weave' });
+}
+
+async function long(client, server) {
+  const threadId = 'bench-long';
+  const before = ownKib(server.pid);
+  const { ms } = await timed(client, 'thread/resume', { threadId });
+  const grown = (ownKib(server.pid) - before) / 1024;
+  console.log(`thread/resume of ${items} items: ${ms.toFixed(1)} ms, ${grown.toFixed(1)} MiB more memory`);
+  for (const method of ['thread/turns/list', 'thread/items/list']) {
+    const cursors = [];
+    for (let cursor; cursors.length < samples; cursors.push(cursor)) {
+      const { result } = await client.request(method, { threadId, limit: 100, ...(cursor ? { cursor } : {}) });
+      if (result.nextCursor === null) break;
+      cursor = result.nextCursor;
+    }
+    await sample(`${method} newest`, client, method, () => ({ threadId, sortDirection: 'desc' }), rows);
+    if (cursors.length > 0)
+      await sample(
+        `${method} any page`,
+        client,
+        method,
+        (index) => ({ threadId, cursor: cursors[(index * 37) % cursors.length] }),
+        rows,
+      );
+  }
+  const { result } = await client.request('thread/start', {});
+  await turns('one more turn, empty thread', client, result.thread.id);
+  await turns(`one more turn, ${items} items`, client, threadId);
+}
+
+async function turns(what, client, threadId) {
+  const times = [];
+  for (let index = 0; index < 20; index += 1) {
+    const start = performance.now();
+    const completed = client.turnCompleted(threadId);
+    await client.request('turn/start', { threadId, input: [{ type: 'text', text: 'say x', text_elements: [] }] });
+    times.push((await completed) - start);
+  }
+  show(what, times);
+}
+
+async function fork(client, server) {
+  const other = await connect(server.url);
+  const { result } = await other.request('thread/start', {});
+  const before = ownKib(server.pid);
+  let most = before;
+  let isOver = false;
+  const reads = [];
+  const writes = [];
+  const watch = async (times, method, paramsOf) => {
+    for (let index = 0; !isOver; index += 1) {
+      times.push((await timed(other, method, paramsOf(index))).ms);
+      most = Math.max(most, ownKib(server.pid));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const watches = [
+    watch(reads, 'thread/list', () => ({})),
+    watch(writes, 'thread/name/set', (index) => ({ threadId: result.thread.id, name: `name ${index}` })),
+  ];
+  try {
+    const { ms } = await timed(client, 'thread/fork', { threadId: 'bench-long' });
+    console.log(
+      `thread/fork of ${items} items: ${ms.toFixed(0)} ms, ${((most - before) / 1024).toFixed(1)} MiB more memory`,
+    );
+  } catch (error) {
+    console.log(`thread/fork: ${error.message}`);
+  }
+  isOver = true;
+  await Promise.all(watches);
+  show('thread/list meanwhile', reads);
+  show('thread/name/set meanwhile', writes);
+  other.close();
+}
+
+async function measure(threads) {
+  const data = path.join(values.scratch, `heddle-history-${threads}-${values.kib}-${values.items}`);
+  try {
+    fill(data, threads);
+    console.log(`--- ${threads} threads`);
+    const server = await startServer(data);
+    console.log(`ready after ${server.ready.toFixed(0)} ms; ${(ownKib(server.pid) / 1024).toFixed(0)} MiB of its own`);
+    const client = await connect(server.url);
+    await lists(client);
+    if (items > 0) {
+      await long(client, server);
+      await fork(client, server);
+    }
+    console.log(`at the end ${(ownKib(server.pid) / 1024).toFixed(0)} MiB of its own`);
+    client.close();
+    await server.close();
+  } finally {
+    if (!values.keep) fs.rmSync(data, { recursive: true, force: true });
+  }
+}
+
+for (const threads of values.threads.split(',')) await measure(Number(threads));
+process.exit(0);
