@@ -21,16 +21,19 @@ import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
+import { isBelow } from './fs/containment.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
 import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
+import { processHandlers } from './process/handlers.ts';
 import { Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
+import { forkHandlers } from './threads/fork-handlers.ts';
 import { goalHandlers } from './threads/goal-handlers.ts';
 import { historyHandlers } from './threads/history-handlers.ts';
 import { lifeHandlers } from './threads/life-handlers.ts';
@@ -104,6 +107,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const sessions = new Sessions();
     const broker = new ApprovalBroker({ clock, log, unattended: () => latest.config.unattended });
     const hidden = [directory];
+    const programEnvironment = childEnvironment(environment);
     const backend = createBackend(backendName ?? 'unavailable', { config, keys, environment });
     const registry = new ThreadRegistry({
       history,
@@ -118,7 +122,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
         runner: { children, sandbox, clock },
         clock,
-        environment: childEnvironment(environment),
+        environment: programEnvironment,
         hidden,
         approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
       },
@@ -149,6 +153,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...lifeHandlers(registry),
       ...historyHandlers(registry),
       ...metadataHandlers(registry, settings),
+      ...forkHandlers({ registry, settings, subscriberOf, clock, version }),
       ...goalHandlers(registry, clock),
       ...queueHandlers(registry, settings),
       ...listHandlers(registry),
@@ -157,6 +162,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config: config.load }),
+      ...processHandlers({ children, sandbox, config, cwd, environment: programEnvironment, hidden, isBelow, clock, log }),
       ...mcpHandlers(),
       ...skillsHandlers({ cwd }),
       ...modelHandlers({ models: () => backend.models() }),

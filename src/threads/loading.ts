@@ -1,8 +1,8 @@
 // A thread from its store: the catalogue's row, and the state of a turn that was open, folded from the log.
 
-import type { ThreadStore } from '../history/store.ts';
-import { lastSeq } from '../model/event.ts';
-import type { ItemId, ThreadId } from '../model/ids.ts';
+import type { EventToStore, ThreadStore } from '../history/store.ts';
+import { lastSeq, type ThreadEvent } from '../model/event.ts';
+import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import { applyEvent, type LiveThread } from './state.ts';
 
 export interface LoadedThread {
@@ -39,4 +39,33 @@ async function foldOpenTurn(store: ThreadStore, before: LiveThread): Promise<Loa
   const texts = new Map([...pieces].map(([itemId, parts]) => [itemId, parts.join('')]));
   // The row holds everything already; folding has only found the open turn.
   return { thread: { ...thread, meta: before.meta }, texts };
+}
+
+/** What a copy of a thread begins with: the events of its turns up to `at`, without one that is open there. */
+export async function eventsOfTurns(store: ThreadStore, id: ThreadId, at: Seq): Promise<EventToStore[]> {
+  const open = (await store.turns(id, { direction: 'desc', limit: 1 })).rows.find((row) => row.status === 'inProgress');
+  const end = open && open.seq <= at ? open.seq - 1 : at;
+  const events: EventToStore[] = [];
+  for (let after = 0; after < end; ) {
+    const page = await store.events(id, after, PAGE);
+    const last = page.at(-1);
+    if (!last) break;
+    after = lastSeq(last);
+    events.push(...page.filter(({ seq, event }) => seq <= end && isOfTurns(event)));
+  }
+  return events;
+}
+
+/** Name, settings, goal and the like are the copy's own. */
+function isOfTurns({ type }: ThreadEvent): boolean {
+  return (
+    type === 'turnStarted' ||
+    type === 'itemStarted' ||
+    type === 'itemCompleted' ||
+    type === 'contextAdded' ||
+    type === 'usageReported' ||
+    type === 'errorReported' ||
+    type === 'turnsReverted' ||
+    type === 'turnCompleted'
+  );
 }

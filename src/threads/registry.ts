@@ -10,10 +10,10 @@ import { openMemoryHistory } from '../history/memory.ts';
 import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
-import type { ThreadId } from '../model/ids.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
 import { ContextCache } from './context-cache.ts';
-import { loadThread } from './loading.ts';
+import { eventsOfTurns, loadThread } from './loading.ts';
 import type { NoticeKind, Notices } from './notices.ts';
 import { ThreadRuntime } from './runtime.ts';
 
@@ -94,6 +94,19 @@ export class ThreadRegistry implements Closable {
     const store = history.forTenant(tenant);
     const head = await store.create(meta, [], once);
     return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, { meta, head, turn: null }));
+  }
+
+  /**
+   * Begins the thread `meta.id` with what `source` was at `at`, and loads it. A copy that lives in memory, or is made of one that
+   * does, takes the events of whole turns one by one.
+   */
+  async fork(tenant: string, source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+    const from = await this.storeOf(tenant, source);
+    if (!from) throw new AppError('notFound', `thread not found: ${source}`, { threadId: source });
+    const to = (meta.ephemeral ? this.#ephemeral : this.#parts.history).forTenant(tenant);
+    if (from === to) await to.fork(source, at, meta, once);
+    else await to.create(meta, await eventsOfTurns(from, source, at), once);
+    return this.load(tenant, meta.id);
   }
 
   /** Loads a thread unless it is; one load however many ask. Rejects as *notFound*. */

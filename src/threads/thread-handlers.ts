@@ -14,7 +14,8 @@ import { createAccess, tenantOf } from './access.ts';
 import type { Subscriber } from './cursor.ts';
 import { eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
-import { deprecationNotice, threadGoalCleared, threadGoalUpdated } from './notifications.ts';
+import { threadGoalCleared, threadGoalUpdated } from './notifications.ts';
+import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
@@ -137,16 +138,6 @@ async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume
   const initialTurnsPage = page ? await turnsPage(store, threadId, page) : null;
   return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
 }
-
-/** Whoever reads a whole history at once is told of the pages. */
-function tellOfPages(session: Session, { historyMode, turnCount, ephemeral }: ThreadMeta): void {
-  if (historyMode === 'paginated' && turnCount > 0 && !ephemeral) session.notify(deprecationNotice, TURNS_NOTICE);
-}
-
-const TURNS_NOTICE = {
-  summary: 'Reading all turns of a thread at once is deprecated',
-  details: 'Read them in pages: thread/turns/list and thread/items/list.',
-};
 
 function newMeta(
   params: Params<typeof threadStart>,

@@ -1,0 +1,126 @@
+// A new thread that begins with the history of another: in storage of its own, under the same turn and item ids.
+
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { ThreadStore } from '../history/store.ts';
+import { chosenId, newId, type Seq } from '../model/ids.ts';
+import type { ThreadMeta, ThreadSettings } from '../model/thread.ts';
+import { NO_USAGE } from '../model/turn.ts';
+import type { Params } from '../rpc/declare.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import type { Session } from '../rpc/session.ts';
+import { createAccess, tenantOf } from './access.ts';
+import type { Subscriber } from './cursor.ts';
+import { forkMethods, type threadFork } from './fork-methods.ts';
+import { createListening } from './listening.ts';
+import { tellOfPages } from './page-advice.ts';
+import { wholeTurns } from './pages.ts';
+import type { ThreadRegistry } from './registry.ts';
+import type { ThreadRuntime } from './runtime.ts';
+import { type SettingsParts, settingsAfter } from './settings.ts';
+import { adoptedView } from './view.ts';
+
+export interface ForkHandlerParts {
+  readonly registry: ThreadRegistry;
+  readonly settings: SettingsParts;
+  readonly subscriberOf: (session: Session) => Subscriber;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+export function forkHandlers(parts: ForkHandlerParts): Route[] {
+  const { registry, settings, subscriberOf } = parts;
+  const { loaded, stored } = createAccess(registry);
+  const listening = createListening(registry, subscriberOf);
+  return implement(forkMethods, {
+    threadFork: async (params, context) => {
+      const { session, afterReply } = context;
+      const tenant = tenantOf(context);
+      checkWishes(params);
+      const source = await loaded(context, params.threadId);
+      const { store } = await stored(context, params.threadId);
+      const adopted = await settingsAfter(source.meta.settings, params, session.principal, settings);
+      const at = await placeOf(params, source, store);
+      const meta = forkedMeta(params, source.meta, adopted, session, parts);
+      const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));
+      const target = await stored(context, meta.id);
+      const { turns, isTruncated } = params.excludeTurns ? NO_TURNS : await wholeTurns(target.store, meta.id);
+      if (!params.excludeTurns) tellOfPages(session, fork.meta);
+      const subscription = listening.join(session, fork, undefined);
+      afterReply(() => {
+        registry.tell(tenant, meta.id, ['started']);
+        subscription.start();
+      });
+      return { ...adoptedView(fork.meta, fork.status, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
+    },
+  });
+}
+
+const NO_TURNS = { turns: [], isTruncated: false };
+
+function checkWishes(params: Params<typeof threadFork>): void {
+  const { threadId } = params;
+  if (params.path)
+    throw new AppError('unsupported', 'thread/fork takes a threadId; path is not supported', { threadId });
+  if (params.lastTurnId && params.beforeTurnId) {
+    throw new AppError('invalid', '`beforeTurnId` cannot be combined with `lastTurnId`', { threadId });
+  }
+  if (params.ephemeral && !params.excludeTurns) {
+    throw new AppError('invalid', 'ephemeral paginated thread/fork requires `excludeTurns: true`', { threadId });
+  }
+}
+
+/** The last event of the source that the fork begins with. */
+async function placeOf(params: Params<typeof threadFork>, source: ThreadRuntime, store: ThreadStore): Promise<Seq> {
+  const { threadId, lastTurnId, beforeTurnId } = params;
+  const turnId = lastTurnId ?? beforeTurnId;
+  if (!turnId) return source.seq;
+  const row = await store.turn(threadId, turnId);
+  if (!row) throw new AppError('notFound', `turn not found: ${turnId}`, { threadId, turnId });
+  if (beforeTurnId) return row.seq - 1;
+  if (row.status === 'inProgress') {
+    throw new AppError('conflict', `lastTurnId '${turnId}' identifies an in-progress turn`, { threadId, turnId });
+  }
+  const from = { key: row.seq, inclusive: false };
+  const [next] = (await store.turns(threadId, { direction: 'asc', limit: 1, from })).rows;
+  return next ? next.seq - 1 : source.seq;
+}
+
+/** The row of the fork before any turn: those that are copied are counted by the store. */
+function forkedMeta(
+  params: Params<typeof threadFork>,
+  source: ThreadMeta,
+  settings: ThreadSettings,
+  session: Session,
+  parts: ForkHandlerParts,
+): ThreadMeta {
+  const id = params.newThreadId ? chosenId('newThreadId', params.newThreadId) : newId();
+  const now = parts.clock.now();
+  return {
+    id,
+    createdAtMs: now,
+    updatedAtMs: now,
+    recencyAtMs: now,
+    archived: false,
+    name: null,
+    preview: '',
+    title: params.title ?? null,
+    metadata: params.metadata ?? null,
+    serviceName: source.serviceName,
+    sessionId: id,
+    forkedFromId: source.id,
+    ephemeral: params.ephemeral ?? false,
+    historyMode: source.historyMode,
+    originator: session.client.name,
+    threadSource: params.threadSource ?? null,
+    createdByVersion: parts.version,
+    gitInfo: source.gitInfo,
+    settings,
+    turnCount: 0,
+    usage: NO_USAGE,
+    readState: { firstUnread: null, revision: `initial:${id}` },
+    goal: null,
+    queue: [],
+    failed: false,
+  };
+}

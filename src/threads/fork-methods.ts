@@ -1,0 +1,41 @@
+// A new thread that begins with the history of another, as declared methods.
+
+import { z } from 'zod';
+import { JsonObject, optional } from '../model/schema.ts';
+import { request, threadQueue } from '../rpc/declare.ts';
+import { threadOverrides } from './overrides.ts';
+import { adopted } from './schema.ts';
+
+export const threadFork = request('thread/fork', {
+  params: () =>
+    z.object({
+      threadId: z.string(),
+      ...threadOverrides(),
+      path: optional(z.string()),
+      lastTurnId: optional(z.string()),
+      beforeTurnId: optional(z.string()),
+      ephemeral: optional(z.boolean()),
+      threadSource: optional(z.string()),
+      excludeTurns: optional(z.boolean()),
+      /** Ours: an id of the client's choice, and what it calls the new thread. */
+      newThreadId: optional(z.string()),
+      title: optional(z.string()),
+      metadata: optional(JsonObject()),
+    }),
+  result: () => z.object({ ...adopted(), turnsTruncated: z.boolean().optional() }),
+  queue: (params) => threadQueue(params.threadId),
+  needs: 'thread:write',
+  mutates: 'store',
+  experimentalFields: [
+    'attachToSource',
+    'beforeTurnId',
+    'deferGoalContinuation',
+    'experimentalDisablePredictionMcp',
+    'experimentalPredictionMode',
+    'path',
+    'permissions',
+    'runtimeWorkspaceRoots',
+  ],
+});
+
+export const forkMethods = { threadFork };
