@@ -169,6 +169,13 @@ const shared = {
 };
 
 await Promise.all([
+  // A thread of its own is loaded from a file of its own.
+  build({
+    ...shared,
+    entryPoints: { 'search-worker': 'src/fs/search-worker.ts' },
+    outdir: 'dist',
+    outExtension: { '.js': '.cjs' },
+  }),
   build({
     ...shared,
     entryPoints: {

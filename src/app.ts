@@ -1,5 +1,6 @@
 // The composition root: builds the rooms from the bottom up, and takes them down again.
 
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { accountHandlers } from './account/handlers.ts';
 import { installationId } from './account/installation.ts';
@@ -22,6 +23,7 @@ import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import { isBelow } from './fs/containment.ts';
+import { createFiles } from './fs/files.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
@@ -147,6 +149,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       void recover(session.principal.tenant);
       void config.state().then(({ problem }) => problem && session.notify(configWarning, configWarningOf(problem)));
     };
+    const files = createFiles({
+      ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden },
+      remoteRoots: async () => (await current()).remote.roots,
+      protectedFolders: (tenant) => [homedir(), directory, cwd, ...workspacesOf(registry, tenant)],
+    });
     const routes = [
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, onInitialized }),
       ...threadHandlers({ registry, settings, subscriberOf, clock, version }),
@@ -162,7 +169,18 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config: config.load }),
-      ...processHandlers({ children, sandbox, config, cwd, environment: programEnvironment, hidden, isBelow, clock, log }),
+      ...processHandlers({
+        children,
+        sandbox,
+        config,
+        cwd,
+        environment: programEnvironment,
+        hidden,
+        isBelow,
+        clock,
+        log,
+      }),
+      ...files.routes,
       ...mcpHandlers(),
       ...skillsHandlers({ cwd }),
       ...modelHandlers({ models: () => backend.models() }),
@@ -192,6 +210,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));
         await backend.close();
+        await files.close();
         await children.close();
         await history.close();
         await ownership.close();
@@ -201,6 +220,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     await ownership.close();
     throw error;
   }
+}
+
+/** The folders that loaded threads work in. */
+function workspacesOf(registry: ThreadRegistry, tenant: string): string[] {
+  return registry.loadedIds(tenant).flatMap((id) => {
+    const settings = registry.find(tenant, id)?.meta.settings;
+    return settings ? [settings.cwd, ...settings.workspaceRoots] : [];
+  });
 }
 
 function chosenBackend(configured: string | null): BackendName | undefined {

@@ -48,7 +48,8 @@ export async function isBelow(path: string, roots: readonly string[]): Promise<b
   }
 }
 
-function isInside(path: string, root: string): boolean {
+/** Whether a real path is that of the root or lies below it. */
+export function isInside(path: string, root: string): boolean {
   const way = relative(root, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }

@@ -25,8 +25,19 @@ export interface Context {
   afterReply(work: () => void): void;
 }
 
+/** A result that is JSON text already: large texts that need no escaping never pass `JSON.stringify`. */
+export class ReadyResult {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
 export type Handler<M> =
-  M extends Request<infer P, infer R> ? (params: z.output<P>, context: Context) => Promise<z.input<R>> : never;
+  M extends Request<infer P, infer R>
+    ? (params: z.output<P>, context: Context) => Promise<z.input<R> | ReadyResult>
+    : never;
 
 export type Handlers<G> = { readonly [K in keyof G]: Handler<G[K]> };
 
@@ -146,8 +157,9 @@ export class Router {
       afterReply: (work) => after.push(work),
     };
     const result = await route.handler(params, context);
-    if (this.#options.validatesResults) this.#check(route.method, result);
-    return JSON.stringify(result ?? {});
+    const isReady = result instanceof ReadyResult;
+    if (this.#options.validatesResults) this.#check(route.method, isReady ? JSON.parse(result.json) : result);
+    return isReady ? result.json : JSON.stringify(result ?? {});
   }
 
   #check(method: Request<any, any>, result: unknown): void {

@@ -95,6 +95,13 @@ export class Session {
     return this.#owned.get(key);
   }
 
+  /** How many resources have a name that begins so. */
+  countOwned(prefix: string): number {
+    let count = 0;
+    for (const key of this.#owned.keys()) if (key.startsWith(prefix)) count += 1;
+    return count;
+  }
+
   /** Gives a resource back to the caller, who closes it. */
   release(key: string): Closable | undefined {
     const resource = this.#owned.get(key);

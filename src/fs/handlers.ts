@@ -1,0 +1,88 @@
+// Reading and changing files and folders.
+
+import { AppError } from '../base/errors.ts';
+import { Queues } from '../rpc/queues.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
+import { copy } from './copy.ts';
+import { createDirectory } from './create-directory.ts';
+import { metadataOf, readDirectory } from './metadata.ts';
+import { fsMethods } from './methods.ts';
+import type { Reach, Reaches } from './reach.ts';
+import { readFile } from './read-file.ts';
+import { ReadGates } from './read-gate.ts';
+import { remove } from './remove.ts';
+import { writeFile } from './write-file.ts';
+
+export interface FsParts {
+  readonly reaches: Reaches;
+  /** Folders that are never removed: homes, workspaces, our data. */
+  readonly protectedFolders: (tenant: string) => readonly string[];
+}
+
+export function fsHandlers({ reaches, protectedFolders }: FsParts): Route[] {
+  const commits = new Queues();
+  const gates = new ReadGates();
+  const reachOf = ({ session }: Context): Promise<Reach> => reaches.of(session.principal);
+
+  return implement(fsMethods, {
+    fsReadFile: async (params, context) =>
+      readFile(params.path, params, await reachOf(context), gates.admission(context)),
+
+    fsWriteFile: async (params, context) =>
+      writeFile(params, { session: context.session, reach: await reachOf(context), commits }),
+
+    fsCreateDirectory: async ({ path, recursive }, context) => {
+      await createDirectory(path, recursive ?? true, await reachOf(context));
+      return {};
+    },
+
+    fsGetMetadata: async ({ path }, context) => metadataOf(path, await reachOf(context)),
+
+    fsReadDirectory: async ({ path, ...page }, context) => readDirectory(path, page, await reachOf(context)),
+
+    fsRemove: async ({ path, recursive, force }, context) => {
+      const wishes = {
+        isRecursive: recursive ?? true,
+        isForced: force ?? true,
+        protectedFolders: protectedFolders(context.session.principal.tenant),
+      };
+      await remove(path, wishes, await reachOf(context), context.signal);
+      return {};
+    },
+
+    fsCopy: async ({ sourcePath, destinationPath, recursive, copyId }, context) => {
+      const wishes = { source: sourcePath, destination: destinationPath, isRecursive: recursive ?? false };
+      const reach = await reachOf(context);
+      const skipped = await cancellable(context, copyId ?? undefined, (signal) =>
+        copy(wishes, { reach, commits, signal }),
+      );
+      return skipped.length > 0 ? { skippedPaths: [...skipped] } : {};
+    },
+
+    fsCancelCopy: async ({ copyId }, { session }) => {
+      const copying = session.owned(copyKey(copyId));
+      await copying?.close();
+      return { cancelled: copying !== undefined };
+    },
+  });
+}
+
+const copyKey = (copyId: string): string => `copy:${copyId}`;
+
+/** Runs work that ends with the connection, and by its name if it has one. */
+async function cancellable<T>(
+  { session, signal }: Context,
+  copyId: string | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (copyId === undefined) return work(signal);
+  const abort = new AbortController();
+  const key = copyKey(copyId);
+  const close = async () => abort.abort(new AppError('cancelled', `the copy ${copyId} was cancelled`));
+  session.own(key, { close });
+  try {
+    return await work(abort.signal);
+  } finally {
+    session.release(key);
+  }
+}
