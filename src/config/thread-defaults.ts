@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import { AppError } from '../base/errors.ts';
-import type { ApprovalPolicy, ApprovalsReviewer, SandboxMode } from '../model/policy.ts';
+import type { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { modeOfProfile, policyOfMode, policyOfProfile, profileOfMode } from './profiles.ts';
 import { defaultProviderId, providerOf } from './providers.ts';
@@ -82,6 +82,11 @@ function sandboxOf(
     sandboxPolicy.type !== 'workspaceWrite' ||
     JSON.stringify(sandboxPolicy) === JSON.stringify(policyOfProfile(profileOfMode(mode).id));
   return { sandboxPolicy, permissionProfile: isPlain ? profileOfMode(mode) : null };
+}
+
+/** What commands in `cwd` may touch where nothing else was asked for. */
+export function configuredPolicy(config: Config, cwd: string): SandboxPolicy {
+  return policyOfMode(config, configuredMode(config, cwd));
 }
 
 function configuredMode(config: Config, cwd: string): SandboxMode {

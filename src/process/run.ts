@@ -1,22 +1,16 @@
 // One started command: waiting for its exit, its output, its time and its owner, and telling what came of it.
 
 import { constants } from 'node:os';
-import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { deferred, onAbort } from '../base/signals.ts';
 import type { Child, ChildExit } from '../children/spawn.ts';
 import type { TreeEnd } from '../children/tree.ts';
-import type { SandboxPolicy } from '../sandbox/policy.ts';
+import { type CommandSpec, endOf, SandboxReport } from './confined.ts';
 import { Delivery, type OnOutput } from './delivery.ts';
 import { OUTPUT_CAP, OutputCollector } from './output.ts';
 
-export interface RunRequest {
-  readonly argv: readonly [string, ...string[]];
-  readonly cwd: string;
-  /** The whole environment of the command. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly policy: SandboxPolicy;
+export interface RunRequest extends CommandSpec {
   readonly timeoutMs?: number;
   /** Bytes of output that are kept; default 1 MiB. */
   readonly outputCap?: number;
@@ -50,7 +44,7 @@ export interface Settled extends TreeEnd {
 }
 
 /** How long the pipe is read after the command's exit while something else still holds it. */
-const DRAIN_MS = 200;
+export const DRAIN_MS = 200;
 
 export class Run {
   readonly #request: RunRequest;
@@ -61,9 +55,8 @@ export class Run {
   readonly #output: OutputCollector;
   readonly #delivery: Delivery | undefined;
   readonly #pipeEnded: Promise<void>;
-  readonly #statusEnded: Promise<void>;
+  readonly #report: SandboxReport;
   readonly #stopped = deferred<'aborted' | 'timedOut' | 'failed'>();
-  #status = '';
   #isLate = false;
   #lateBytes = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -82,11 +75,8 @@ export class Run {
         this.#failure = { error };
         this.#stopped.resolve('failed');
       });
-    this.#pipeEnded = ended(child.stdout);
-    this.#statusEnded = child.sideChannel ? ended(child.sideChannel) : Promise.resolve();
-    child.sideChannel?.on('data', (chunk: Buffer) => {
-      this.#status = (this.#status + chunk.toString('latin1')).slice(-4_096);
-    });
+    this.#pipeEnded = endOf(child.stdout);
+    this.#report = new SandboxReport(child.sideChannel);
     child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
   }
 
@@ -140,7 +130,7 @@ export class Run {
   async #untilDrained(): Promise<void> {
     const timeUp = deferred();
     const off = this.#clock.timer(DRAIN_MS, timeUp.resolve);
-    await Promise.race([Promise.all([this.#pipeEnded, this.#statusEnded]), timeUp.promise]);
+    await Promise.race([Promise.all([this.#pipeEnded, this.#report.ended]), timeUp.promise]);
     off();
   }
 
@@ -156,7 +146,7 @@ export class Run {
   #finish(exit: ChildExit, stopped: 'aborted' | 'timedOut' | 'failed' | undefined): RunResult {
     this.#closeOutput();
     const durationMs = this.#clock.elapsed() - this.#began;
-    if (!stopped && this.#sandboxFailed(exit)) {
+    if (!stopped && exit.signal === null && this.#report.hasFailed) {
       const settled = this.#settle();
       const error = new AppError('unavailable', `sandbox could not run the command: ${this.#output.text().trim()}`, {
         sandbox: 'failed',
@@ -177,11 +167,6 @@ export class Run {
     };
   }
 
-  /** The sandbox reports an exit code only for a command that it has started. */
-  #sandboxFailed(exit: ChildExit): boolean {
-    return this.#child.sideChannel !== null && exit.signal === null && !this.#status.includes('"exit-code"');
-  }
-
   async #settle(): Promise<Settled> {
     const { left } = await this.#child.end();
     await this.#untilDrained();
@@ -191,14 +176,8 @@ export class Run {
   }
 }
 
-function ended(stream: Readable): Promise<void> {
-  return new Promise((resolve) => {
-    stream.once('close', resolve);
-    stream.once('end', resolve);
-  });
-}
-
-function codeOfExit({ code, signal }: ChildExit): number {
+/** As a shell tells it: 128 + n after signal n; -1 when it is not known. */
+export function codeOfExit({ code, signal }: ChildExit): number {
   if (signal !== null) return 128 + constants.signals[signal];
   return code ?? -1;
 }

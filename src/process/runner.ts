@@ -1,12 +1,10 @@
 // Running one command of an agent to its end: in the sandbox, within its time, with its output bounded, and nothing of it left.
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { AppError, isAppError } from '../base/errors.ts';
-import { checkFolder, findProgram } from '../children/program.ts';
+import { isAppError } from '../base/errors.ts';
 import type { Child, Children } from '../children/spawn.ts';
-import { isSandboxed } from '../sandbox/policy.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
-import { wrapCommand } from '../sandbox/wrap.ts';
+import { confined } from './confined.ts';
 import { Run, type RunRequest, type RunResult, unstarted } from './run.ts';
 
 export interface RunnerParts {
@@ -33,18 +31,7 @@ export async function runCommand(request: RunRequest, parts: RunnerParts, signal
 }
 
 async function start(request: RunRequest, { children, sandbox }: RunnerParts, signal: AbortSignal): Promise<Child> {
-  const { argv, cwd, env, policy } = request;
-  const spec = { cwd, env, stdin: 'none', output: 'merged' } as const;
-  if (!isSandboxed(policy)) return children.start({ ...spec, argv }, signal);
-  const state = await sandbox();
-  if (!state.isAvailable)
-    throw new AppError('unavailable', `sandbox unavailable: ${state.reason}; ${state.advice}`, {
-      sandbox: 'unavailable',
-    });
-  // Asked here too, since the sandbox program would tell it in words of its own.
-  await checkFolder(cwd);
-  await findProgram(argv[0], cwd, env.PATH);
-  const isBwrap = state.tool.kind === 'bwrap';
-  const wrapped = await wrapCommand(policy, { argv, cwd, ...(isBwrap ? { statusDescriptor: 3 } : {}) }, state.tool);
-  return children.start({ ...spec, argv: wrapped, sideChannel: isBwrap }, signal);
+  const { cwd, env } = request;
+  const how = await confined(request, sandbox, false);
+  return children.start({ ...how, cwd, env, stdin: 'none', output: 'merged' }, signal);
 }

@@ -1,0 +1,85 @@
+// One stream of a process up to its cap: handed on piece by piece as fast as it is taken, or kept.
+
+import type { Readable } from 'node:stream';
+import { endOf } from './confined.ts';
+import { Delivery } from './delivery.ts';
+
+/** Takes a piece of output; `capReached` with the last one of a stream that came to its cap. While a promise stands the process is slowed down. */
+export type OnPiece = (piece: Buffer, capReached: boolean) => void | Promise<void>;
+
+export class Capture {
+  /** Settles when nobody holds the stream any more. */
+  readonly ended: Promise<void>;
+  readonly #stream: Readable;
+  readonly #cap: number;
+  readonly #onPiece: OnPiece;
+  readonly #delivery: Delivery;
+  #taken = 0;
+  #delivered = 0;
+  #hasOutput = false;
+  #isStopped = false;
+
+  /** Reads from now on; what comes after `cap` bytes is thrown away. `onFailure` is told once when `onPiece` throws. */
+  constructor(stream: Readable, cap: number, onPiece: OnPiece, onFailure: (error: unknown) => void) {
+    this.#stream = stream;
+    this.#cap = cap;
+    this.#onPiece = onPiece;
+    this.ended = endOf(stream);
+    const onOutput = (piece: Buffer) => {
+      this.#delivered += piece.length;
+      return onPiece(piece, this.#delivered >= cap);
+    };
+    this.#delivery = new Delivery(stream, { onOutput, limit: cap }, onFailure);
+    stream.on('data', (chunk: Buffer) => this.#take(chunk));
+  }
+
+  /** As many bytes as the cap allows came. */
+  get capReached(): boolean {
+    return this.#hasOutput && this.#taken >= this.#cap;
+  }
+
+  /** After the exit: reads what is there without waiting for the consumer. */
+  empty(): void {
+    this.#delivery.empty();
+  }
+
+  /** Takes nothing more from the stream; settles when the consumer has taken what came before, and frees the stream. */
+  async finish(): Promise<void> {
+    this.#isStopped = true;
+    await this.#delivery.done();
+    this.#stream.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isStopped) return;
+    if (!this.#hasOutput && this.#cap === 0) void this.#onPiece(Buffer.alloc(0), true);
+    this.#hasOutput = true;
+    this.#taken = Math.min(this.#cap, this.#taken + chunk.length);
+    this.#delivery.push(chunk);
+  }
+}
+
+/** The first bytes of a stream, kept in one piece of memory however small the pieces are in which they come. */
+export class Kept {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+
+  push(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, this.#bytes.length * 2, 1024));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    piece.copy(this.#bytes, this.#length);
+    this.#length = length;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  text(): string {
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#bytes.subarray(0, this.#length));
+  }
+}

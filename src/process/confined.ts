@@ -1,0 +1,69 @@
+// What has to be started so that a command runs within its policy, and how its end is told from a failure of the sandbox.
+
+import type { Readable } from 'node:stream';
+import { AppError } from '../base/errors.ts';
+import { checkFolder, findProgram } from '../children/program.ts';
+import { isSandboxed, type SandboxPolicy } from '../sandbox/policy.ts';
+import type { SandboxState } from '../sandbox/probe.ts';
+import { wrapCommand } from '../sandbox/wrap.ts';
+
+export interface CommandSpec {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** The whole environment of the command. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly policy: SandboxPolicy;
+}
+
+export interface Confined {
+  readonly argv: readonly [string, ...string[]];
+  /** The sandbox reports on descriptor 3 whether it started the command. */
+  readonly sideChannel: boolean;
+}
+
+/** Rejects as *unavailable* when the policy asks for a sandbox and there is none, and as a start would for program and folder. */
+export async function confined(
+  { argv, cwd, env, policy }: CommandSpec,
+  sandbox: () => Promise<SandboxState>,
+  hasTerminal: boolean,
+): Promise<Confined> {
+  if (!isSandboxed(policy)) return { argv, sideChannel: false };
+  const state = await sandbox();
+  if (!state.isAvailable)
+    throw new AppError('unavailable', `sandbox unavailable: ${state.reason}; ${state.advice}`, {
+      sandbox: 'unavailable',
+    });
+  // Asked here too, since the sandbox program would tell it in words of its own.
+  await checkFolder(cwd);
+  await findProgram(argv[0], cwd, env.PATH);
+  const sideChannel = state.tool.kind === 'bwrap' && !hasTerminal;
+  const request = { argv, cwd, hasTerminal, ...(sideChannel ? { statusDescriptor: 3 } : {}) };
+  return { argv: await wrapCommand(policy, request, state.tool), sideChannel };
+}
+
+/** What the sandbox says about a command. */
+export class SandboxReport {
+  readonly ended: Promise<void>;
+  readonly #isExpected: boolean;
+  #text = '';
+
+  constructor(channel: Readable | null) {
+    this.#isExpected = channel !== null;
+    this.ended = channel ? endOf(channel) : Promise.resolve();
+    channel?.on('data', (chunk: Buffer) => {
+      this.#text = (this.#text + chunk.toString('latin1')).slice(-4_096);
+    });
+  }
+
+  /** It reports an exit code only for a command that it has started. To be asked after the exit, when there was no signal. */
+  get hasFailed(): boolean {
+    return this.#isExpected && !this.#text.includes('"exit-code"');
+  }
+}
+
+export function endOf(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('close', resolve);
+    stream.once('end', resolve);
+  });
+}

@@ -1,0 +1,36 @@
+// From a policy as clients write it to what one command may touch.
+
+import { tmpdir } from 'node:os';
+import type { SandboxPolicy } from '../model/policy.ts';
+import type { SandboxPolicy as Confinement } from '../sandbox/policy.ts';
+
+/**
+ * `roots`: the workspace, writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
+ * command may see, such as the data directory and token files.
+ */
+export function confinementOf(policy: SandboxPolicy, roots: readonly string[], hidden: readonly string[]): Confinement {
+  const base = {
+    hidden,
+    tmpdir: tmpdir(),
+    writableRoots: [],
+    network: false,
+    excludeTmpdir: false,
+    excludeSlashTmp: false,
+  };
+  switch (policy.type) {
+    case 'dangerFullAccess':
+    case 'externalSandbox':
+      return { ...base, mode: 'danger-full-access' };
+    case 'readOnly':
+      return { ...base, mode: 'read-only', network: policy.networkAccess };
+    case 'workspaceWrite':
+      return {
+        ...base,
+        mode: 'workspace-write',
+        writableRoots: [...new Set([...roots, ...policy.writableRoots])],
+        network: policy.networkAccess,
+        excludeTmpdir: policy.excludeTmpdirEnvVar,
+        excludeSlashTmp: policy.excludeSlashTmp,
+      };
+  }
+}
