@@ -7,6 +7,7 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { textOf } from './chain.ts';
+import { copyRows, NotCopied, OF_THE_THREAD } from './fork-rows.ts';
 import { beyond } from './keys.ts';
 import { type CopiedRecord, type CopyTarget, LogCopy } from './log-copy.ts';
 import { prepare } from './log-writer.ts';
@@ -19,20 +20,6 @@ import type { TurnSpan } from './tables.ts';
 /** Records read at once: what they hold is in memory twice. */
 const STEP = 200;
 const STEP_CHARACTERS = 256 * 1024;
-
-/** About the thread itself; a fork has its own. */
-const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
-  'threadCreated',
-  'threadNamed',
-  'threadArchived',
-  'threadUnarchived',
-  'settingsChanged',
-  'threadRead',
-  'threadUnread',
-  'gitInfoChanged',
-  'goalChanged',
-  'queueChanged',
-]);
 
 const OUTCOME_UNKNOWN = 'this conversation was forked before the call ended; its outcome is unknown';
 const FORKED_NOTE = 'This conversation was forked while the previous turn ran; here that turn ends as interrupted.';
@@ -47,7 +34,7 @@ export interface ForkRequest {
 }
 
 /** See `ThreadStore.fork`. */
-export async function forkThread(target: CopyTarget, request: ForkRequest): Promise<Seq> {
+export async function forkThread(target: CopyTarget, request: ForkRequest, isQuick = true): Promise<Seq> {
   const { source, at, meta, now, record } = request;
   const { rows, keys } = target;
   const isThere = () => {
@@ -62,7 +49,8 @@ export async function forkThread(target: CopyTarget, request: ForkRequest): Prom
     const first = prepare(0, [created]);
     await target.blobs.write(new Map(first.flatMap(({ encoded }) => [...encoded.contents])));
     await copy.add(first.map(({ stored, encoded }) => ({ stored, text: encoded.text, refs: encoded.refs })));
-    for await (const records of keptRecords(target, source, at)) {
+    const done = isQuick ? await copyRows(target, copy, source, at, isThere) : 0;
+    for await (const records of keptRecords(target, source, done + 1, at)) {
       const taken = records.filter(({ stored }) => !OF_THE_THREAD.has(stored.event.type));
       for (const { stored } of taken) open.note(stored.event);
       await copy.add(taken, isThere);
@@ -76,6 +64,7 @@ export async function forkThread(target: CopyTarget, request: ForkRequest): Prom
     return await finish(target, copy, last, record);
   } catch (error) {
     await copy.abandon();
+    if (error instanceof NotCopied) return forkThread(target, request, false);
     throw error;
   }
 }
@@ -91,10 +80,10 @@ async function finish(target: CopyTarget, copy: LogCopy, last: readonly EventToS
   }
 }
 
-/** The kept records of a thread up to `at`; damaged ones are left out. */
-export async function* keptRecords(source: Source, id: ThreadId, at: Seq): AsyncGenerator<CopiedRecord[]> {
+/** The kept records of a thread from `first` to `at`; damaged ones are left out. */
+export async function* keptRecords(source: Source, id: ThreadId, first: Seq, at: Seq): AsyncGenerator<CopiedRecord[]> {
   const { rows, keys, log } = source;
-  let range = { from: keys.log(id, 1), to: keys.log(id, at + 1) } as ReturnType<typeof beyond>;
+  let range = { from: keys.log(id, first), to: keys.log(id, at + 1) } as ReturnType<typeof beyond>;
   for (;;) {
     const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
     const last = step.at(-1);

@@ -45,8 +45,12 @@ export async function openLmdbHistory({ directory, log, clock = systemClock }: L
   return {
     forTenant(tenant) {
       checkTenant(tenant);
-      const store = stores.get(tenant) ?? new RowThreadStore(sourceOf(tenant), tenant, clock.now);
+      const known = stores.get(tenant);
+      if (known !== undefined) return known;
+      const store = new RowThreadStore(sourceOf(tenant), tenant, clock.now);
       stores.set(tenant, store);
+      // Behind what waits to be served first.
+      setImmediate(() => void store.indexed());
       return store;
     },
     close: closeOnce(async () => {

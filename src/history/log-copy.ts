@@ -16,7 +16,7 @@ import { applyChange, tableReader } from './table-rows.ts';
 import { type Change, derive, type TableReader, type TurnSpan } from './tables.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
-const CHUNK_MS = 8;
+const CHUNK_MS = 15;
 
 /** A kept record of another log, whose text goes over as it is. */
 export interface CopiedRecord {
@@ -38,11 +38,12 @@ export class LogCopy {
   readonly open = new Map<TurnId, TurnSpan>();
   #seq: Seq = 0;
   #link: string;
-  #meta: ThreadMeta;
+  /** The row of the thread as of the last record. */
+  meta: ThreadMeta;
 
   private constructor(target: CopyTarget, meta: ThreadMeta) {
     this.#target = target;
-    this.#meta = meta;
+    this.meta = meta;
     this.#link = firstLink(target.id);
     const stored = tableReader(target.rows, target.keys, target.id);
     this.#tables = { ...stored, turn: (turnId) => this.open.get(turnId) ?? stored.turn(turnId) };
@@ -63,20 +64,42 @@ export class LogCopy {
     return this.#seq;
   }
 
-  /** Several transactions if need be. `check` runs inside each and may throw. */
-  async add(records: readonly CopiedRecord[], check: () => void = () => {}): Promise<void> {
+  /** Several transactions if need be, so that none holds others up for long. `check` runs inside each and may throw. */
+  async inChunks<T>(parts: readonly T[], check: () => void, write: (part: T) => void): Promise<void> {
     let done = 0;
-    while (done < records.length) {
+    while (done < parts.length) {
       done = await this.#target.rows.write(() => {
         check();
         const end = performance.now() + CHUNK_MS;
         let index = done;
         do {
-          this.#write(records[index] as CopiedRecord);
+          write(parts[index] as T);
           index += 1;
-        } while (index < records.length && performance.now() < end);
+        } while (index < parts.length && performance.now() < end);
         return index;
       });
+    }
+  }
+
+  /** Records in their order, with all that follows from them. */
+  add(records: readonly CopiedRecord[], check: () => void = () => {}): Promise<void> {
+    return this.inChunks(records, check, (record) => this.#write(record));
+  }
+
+  /** Inside a transaction: a record whose rows come from elsewhere. */
+  link(seq: Seq, text: string): void {
+    const { rows, keys, id } = this.#target;
+    this.#link = nextLink(this.#link, text);
+    this.#seq = seq;
+    rows.put(keys.log(id, seq), sealed(this.#link, text));
+  }
+
+  /** Inside a transaction. */
+  useBlobs(refs: readonly BlobRef[]): void {
+    const { rows, keys, id } = this.#target;
+    for (const { hash } of refs) {
+      rows.put(keys.blobUse(id, hash), hash);
+      rows.put(keys.blobOwner(hash, id), id);
     }
   }
 
@@ -92,8 +115,8 @@ export class LogCopy {
         rows.put(keys.openTurn(id, row.id), JSON.stringify({ threadId: id, turnId: row.id, seq: row.seq }));
       }
       rows.put(keys.head(id), JSON.stringify({ seq: this.#seq, link: this.#link }));
-      rows.put(keys.meta(id), encodeRow(this.#meta).text);
-      moveListed(rows, keys, undefined, this.#meta);
+      rows.put(keys.meta(id), encodeRow(this.meta).text);
+      moveListed(rows, keys, undefined, this.meta);
       rows.remove(removalKey(tenant, id));
       return this.#seq;
     });
@@ -105,17 +128,11 @@ export class LogCopy {
   }
 
   #write({ stored, text, refs }: CopiedRecord): void {
-    const { rows, keys, id } = this.#target;
-    this.#link = nextLink(this.#link, text);
-    this.#seq = stored.seq;
-    rows.put(keys.log(id, stored.seq), sealed(this.#link, text));
-    const derived = derive(this.#meta, stored, this.#tables);
-    this.#meta = derived.meta;
+    this.link(stored.seq, text);
+    const derived = derive(this.meta, stored, this.#tables);
+    this.meta = derived.meta;
     for (const change of derived.changes) this.#apply(change);
-    for (const { hash } of refs) {
-      rows.put(keys.blobUse(id, hash), hash);
-      rows.put(keys.blobOwner(hash, id), id);
-    }
+    this.useBlobs(refs);
   }
 
   /** Open turns are kept here until the end: outside, nobody may find them yet. */

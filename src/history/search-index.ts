@@ -7,8 +7,9 @@ import { breathe, type Rows } from './rows.ts';
 
 /** Threads that may wait for the index: every search looks at them one by one. */
 export const FRESH_AT_MOST = 256;
-/** Threads entered by one transaction. */
-const CHUNK = 8;
+/** Threads entered by one transaction, and for how long it may hold up others, in ms. */
+const CHUNK = 100;
+const CHUNK_MS = 10;
 /** Runs of a term of which the rarest is sought. */
 const PROBES = 24;
 const LENGTH = 3;
@@ -94,7 +95,11 @@ export async function fillIndex(
     const ids = rows.scan({ ...below(keys.fresh()), limit: CHUNK }).map(({ text }) => text);
     if (ids.length === 0) return;
     await rows.write(() => {
-      for (const id of ids) enter(rows, keys, id, metaOf(id));
+      const end = performance.now() + CHUNK_MS;
+      for (const id of ids) {
+        enter(rows, keys, id, metaOf(id));
+        if (performance.now() > end) break;
+      }
     });
     await breathe();
   }

@@ -18,6 +18,9 @@ export interface TableReader {
   itemSeq(itemId: ItemId): Seq | undefined;
 }
 
+/** Tables of a thread of which nothing is known. */
+export const NO_TABLES: TableReader = { turn: () => undefined, itemSeq: () => undefined };
+
 export type Change =
   | { readonly change: 'turn'; readonly row: TurnSpan }
   | { readonly change: 'item'; readonly row: ItemRow }

@@ -132,13 +132,20 @@ export class RowThreadStore implements ThreadStore {
     this.#unseen += 1;
     if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
     this.#unseen = 0;
-    const { rows, keys, log } = this.#source;
+    const { rows, keys } = this.#source;
     if (rows.scan({ ...below(keys.fresh()), limit: FRESH_AT_MOST / 2 }).length < FRESH_AT_MOST / 2) return;
-    this.#filling = fillIndex(rows, keys, (id) => this.#log.peek(id), this.#closing.signal)
+    void this.indexed();
+  }
+
+  /** Resolves when the search index has all texts that there are now. */
+  indexed(): Promise<void> {
+    const { rows, keys, log } = this.#source;
+    this.#filling ??= fillIndex(rows, keys, (id) => this.#log.peek(id), this.#closing.signal)
       .catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'))
       .finally(() => {
         this.#filling = undefined;
       });
+    return this.#filling;
   }
 }
 

@@ -1,0 +1,155 @@
+// The quick part of a fork: rows of the tables go over as they are where nothing has changed them since the point of the fork.
+
+import type { StoredEvent, ThreadEvent } from '../model/event.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { textOf } from './chain.ts';
+import { below, beyond, type Key, type KeyRange } from './keys.ts';
+import type { CopyTarget, LogCopy } from './log-copy.ts';
+import type { Source } from './reader.ts';
+import { decode } from './records.ts';
+import { breathe, type Row } from './rows.ts';
+import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
+
+/** Rows in memory at once. */
+const STEP = 2000;
+const STEP_CHARACTERS = 512 * 1024;
+
+/** Events about the thread itself; a fork has its own. */
+export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
+  'threadCreated',
+  'threadNamed',
+  'threadArchived',
+  'threadUnarchived',
+  'settingsChanged',
+  'threadRead',
+  'threadUnread',
+  'gitInfoChanged',
+  'goalChanged',
+  'queueChanged',
+]);
+
+/** Records that must be looked into: quotes inside of strings are escaped, so only members match. */
+const NOTABLE = new RegExp(
+  `"type":"(?:${[...OF_THE_THREAD, 'turnStarted', 'turnCompleted', 'usageReported'].join('|')})"|"blobs":\\[`,
+);
+const LATE_CHANGE = /"type":"(?:turnsReverted|itemCompleted)"/;
+
+/** A row or record is damaged: the copy has to begin anew, and be derived from the log. */
+export class NotCopied extends Error {}
+
+/**
+ * Copies what can be copied as it is, into a copy that has only its first record. Gives the last sequence number that is
+ * done; 0: nothing was copied. Throws `NotCopied`.
+ */
+export async function copyRows(
+  target: CopyTarget,
+  copy: LogCopy,
+  source: ThreadId,
+  at: Seq,
+  check: () => void,
+): Promise<Seq> {
+  const end = await unchangedUntil(target, source, at);
+  if (end === 0) return 0;
+  const rows = new RowCopy(target, copy, source, end, check);
+  await rows.tables();
+  await rows.log();
+  return end;
+}
+
+/** How far the tables are what they were when the log ended at `at`. */
+async function unchangedUntil(source: Source, id: ThreadId, at: Seq): Promise<Seq> {
+  const { rows, keys } = source;
+  for await (const step of steps(source, { from: keys.log(id, at + 1), to: keys.logs(id).concat('\uffff') }))
+    for (const row of step) {
+      if (row.isDamaged) return 0;
+      if (LATE_CHANGE.test(row.text) && changesBefore(source, id, at, textOf(row.text))) return 0;
+    }
+  for await (const step of steps(source, { from: keys.turn(id, 0), to: keys.turn(id, at + 1) }))
+    for (const row of step) {
+      if (row.isDamaged) return 0;
+      const turn = decode<TurnSpan>(row.text).value;
+      if (turn.endSeq === undefined || turn.endSeq > at) return turn.seq - 1;
+    }
+  return rows.get(keys.head(id)) === undefined ? 0 : at;
+}
+
+function changesBefore({ rows, keys }: Source, id: ThreadId, at: Seq, text: string): boolean {
+  const { event } = decode<StoredEvent>(text).value;
+  if (event.type === 'turnsReverted') return true;
+  if (event.type !== 'itemCompleted') return false;
+  const seq = rows.get(keys.itemSeq(id, event.item.id));
+  return seq !== undefined && Number(seq) <= at;
+}
+
+async function* steps({ rows }: Source, whole: KeyRange): AsyncGenerator<readonly Row[]> {
+  let range = whole;
+  for (;;) {
+    const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
+    const last = step.at(-1);
+    if (last === undefined) return;
+    yield step;
+    range = beyond(range, last.key, false);
+    await breathe();
+  }
+}
+
+class RowCopy {
+  readonly #target: CopyTarget;
+  readonly #copy: LogCopy;
+  readonly #source: ThreadId;
+  readonly #end: Seq;
+  readonly #check: () => void;
+
+  constructor(target: CopyTarget, copy: LogCopy, source: ThreadId, end: Seq, check: () => void) {
+    this.#target = target;
+    this.#copy = copy;
+    this.#source = source;
+    this.#end = end;
+    this.#check = check;
+  }
+
+  /** Turns, items, context, and where each lies. */
+  async tables(): Promise<void> {
+    const { keys, id } = this.#target;
+    const [from, to] = [keys.thread(this.#source), keys.thread(id)];
+    for (const letter of ['u', 'i', 'c']) await this.#range(from, to, letter, ({ key }) => key[4] as Seq);
+    for (const letter of ['v', 'j']) await this.#range(from, to, letter, ({ text }) => Number(text));
+  }
+
+  async #range(from: Key, to: Key, letter: string, seqOf: (row: Row) => Seq): Promise<void> {
+    const { rows } = this.#target;
+    for await (const step of steps(this.#target, below([...from, letter]))) {
+      if (step.some((row) => row.isDamaged)) throw new NotCopied();
+      const taken = step.filter((row) => seqOf(row) <= this.#end);
+      await this.#copy.inChunks(taken, this.#check, ({ key, text }) =>
+        rows.put([...to, ...key.slice(from.length)], text),
+      );
+    }
+  }
+
+  async log(): Promise<void> {
+    const { keys } = this.#target;
+    const range = { from: keys.log(this.#source, 1), to: keys.log(this.#source, this.#end + 1) };
+    let meta = this.#copy.meta;
+    let turnCount = 0;
+    for await (const step of steps(this.#target, range)) {
+      if (step.some((row) => row.isDamaged)) throw new NotCopied();
+      await this.#copy.inChunks(step, this.#check, ({ key, text: sealedText }) => {
+        const text = textOf(sealedText);
+        if (!NOTABLE.test(text)) return this.#copy.link(key[4] as Seq, text);
+        const { value, refs } = decode<StoredEvent>(text);
+        if (OF_THE_THREAD.has(value.event.type)) return;
+        this.#copy.link(key[4] as Seq, text);
+        this.#copy.useBlobs(refs);
+        meta = derive(meta, value, NO_TABLES).meta;
+      });
+    }
+    for await (const step of steps(this.#target, {
+      from: keys.turn(this.#source, 0),
+      to: keys.turn(this.#source, this.#end + 1),
+    }))
+      turnCount += step.length;
+    this.#copy.meta = { ...meta, turnCount } satisfies ThreadMeta;
+  }
+}
