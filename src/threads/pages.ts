@@ -172,7 +172,7 @@ export async function threadsPage(
   const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
   const key = { createdAt: 'createdAtMs', updatedAt: 'updatedAtMs', recencyAt: 'recencyAtMs' } as const;
   const fitted = await fitPage(page, async (meta) => meta);
-  const shown = wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }));
+  const shown = wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }), false);
   // A page of few or no rows that looked at as many as it may: the next one goes on behind them.
   if (page.next === undefined || fitted.rows.length < page.rows.length) return shown;
   return { ...shown, nextCursor: encodeCursor<ThreadKey>(scope, { key: page.next, inclusive: false }) };
@@ -197,12 +197,18 @@ async function fitPage<R, T>(page: Page<R>, show: (row: R) => Promise<T>): Promi
   return { rows: page.rows, shown, hasMore: page.hasMore };
 }
 
-function wirePage<R, T, K>(scope: unknown, page: Fitted<R, T>, keyOf: (row: R) => K): WirePage<T> {
+/** Read the other way, turns and items begin with the page's first row, threads behind it: as in the reference. */
+function wirePage<R, T, K>(
+  scope: unknown,
+  page: Fitted<R, T>,
+  keyOf: (row: R) => K,
+  backInclusive = true,
+): WirePage<T> {
   const first = page.rows[0];
   const last = page.rows.at(-1);
   return {
     data: [...page.shown],
     nextCursor: page.hasMore && last !== undefined ? encodeCursor(scope, { key: keyOf(last), inclusive: false }) : null,
-    backwardsCursor: first === undefined ? null : encodeCursor(scope, { key: keyOf(first), inclusive: true }),
+    backwardsCursor: first === undefined ? null : encodeCursor(scope, { key: keyOf(first), inclusive: backInclusive }),
   };
 }
