@@ -1,6 +1,6 @@
 // Finding out before a start what would go wrong with it: the working folder and the program.
 
-import { constants } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
@@ -37,7 +37,7 @@ export async function findProgram(name: string, cwd: string, searchPath: string 
     : (searchPath ?? '/usr/bin:/bin').split(delimiter).map((folder) => join(resolve(cwd, folder), name));
   let unusable: string | undefined;
   for (const candidate of candidates) {
-    const kind = await inspect(candidate);
+    const kind = inspect(candidate);
     if (kind === 'program') return candidate;
     if (kind === 'unusable') unusable ??= candidate;
   }
@@ -45,14 +45,17 @@ export async function findProgram(name: string, cwd: string, searchPath: string 
   throw new AppError('notFound', `program not found: ${name}`, { program: name });
 }
 
-async function inspect(path: string): Promise<'program' | 'unusable' | 'missing'> {
+/** Without a trip to another thread for each folder of the path: that would cost as much as the start. */
+function inspect(path: string): 'program' | 'unusable' | 'missing' {
   try {
-    if (!(await stat(path)).isFile()) return 'unusable';
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return existsSync(path) ? 'unusable' : 'missing';
   } catch {
     return 'missing';
   }
-  return access(path, constants.X_OK).then(
-    () => 'program',
-    () => 'unusable',
-  );
+  try {
+    accessSync(path, constants.X_OK);
+    return 'program';
+  } catch {
+    return 'unusable';
+  }
 }

@@ -14,6 +14,9 @@ export interface Watchdog extends Closable {
   release(pid: number): void;
 }
 
+/** Milliseconds after which the helper learns what has ended. */
+const FAREWELL_MS = 100;
+
 /**
  * The helper is started at first need, in a session of its own, and holds the other end of a pipe. When that pipe ends without a
  * farewell it ends every process whose mark begins with `markPrefix`, and the guarded ones, within 5 s, and exits.
@@ -22,7 +25,25 @@ export function createWatchdog(markPrefix: string): Watchdog {
   const guarded = new Map<number, string>();
   let helper: ChildProcess | undefined;
 
-  const tell = (line: string) => helper?.stdin?.write(`${line}\n`);
+  let farewells = '';
+  let isTelling = false;
+
+  const tell = (line: string) => {
+    helper?.stdin?.write(`${farewells}${line}\n`);
+    farewells = '';
+  };
+
+  /** What has ended can wait for the next message: each is a wake-up of the helper. */
+  const tellSoon = (line: string) => {
+    farewells += `${line}\n`;
+    if (isTelling) return;
+    isTelling = true;
+    setTimeout(() => {
+      isTelling = false;
+      if (farewells !== '') helper?.stdin?.write(farewells);
+      farewells = '';
+    }, FAREWELL_MS).unref();
+  };
 
   function wake(): void {
     if (helper) return;
@@ -42,6 +63,7 @@ export function createWatchdog(markPrefix: string): Watchdog {
     started.unref();
     (started.stdin as unknown as { unref(): void }).unref();
     helper = started;
+    farewells = '';
     for (const [pid, start] of guarded) tell(`+${pid} ${start}`);
   }
 
@@ -53,7 +75,7 @@ export function createWatchdog(markPrefix: string): Watchdog {
     },
     release(pid) {
       guarded.delete(pid);
-      tell(`-${pid}`);
+      tellSoon(`-${pid}`);
     },
     close: closeOnce(async () => {
       const last = helper;

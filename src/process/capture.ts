@@ -1,5 +1,6 @@
 // One stream of a process up to its cap: handed on piece by piece as fast as it is taken, or kept.
 
+import { isAscii } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { endOf } from './confined.ts';
 import { Delivery } from './delivery.ts';
@@ -59,20 +60,21 @@ export class Capture {
   }
 }
 
-/** The first bytes of a stream, kept in one piece of memory however small the pieces are in which they come. */
+/** So many pieces are joined: a stream may come byte by byte. */
+const JOINED = 1024;
+
+/** Everything that came of a stream. */
 export class Kept {
-  #bytes = Buffer.alloc(0);
+  readonly #blocks: Buffer[] = [];
+  #pieces: Buffer[] = [];
   #length = 0;
 
   push(piece: Buffer): void {
-    const length = this.#length + piece.length;
-    if (length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(length, this.#bytes.length * 2, 1024));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
-    }
-    piece.copy(this.#bytes, this.#length);
-    this.#length = length;
+    this.#length += piece.length;
+    this.#pieces.push(piece);
+    if (this.#pieces.length < JOINED) return;
+    this.#blocks.push(Buffer.concat(this.#pieces));
+    this.#pieces = [];
   }
 
   get length(): number {
@@ -80,6 +82,7 @@ export class Kept {
   }
 
   text(): string {
-    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#bytes.subarray(0, this.#length));
+    const bytes = Buffer.concat([...this.#blocks, ...this.#pieces], this.#length);
+    return bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
   }
 }

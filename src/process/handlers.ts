@@ -1,7 +1,7 @@
 // command/* and process/*: programs that a client starts, writes to and stops; they end with its connection.
 
 import type { Log } from '../base/log.ts';
-import { implement, type Route } from '../rpc/router.ts';
+import { implement, ReadyResult, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { checkExec, checkSize, checkSpawn, inputOf, type PlaceParts, specOfExec, specOfSpawn } from './asked.ts';
 import { BUFFERED_CAP, BufferedOutput } from './buffered.ts';
@@ -46,14 +46,9 @@ function commandRoutes(parts: ProcessHandlerParts): Route[] {
         }
         const output = new BufferedOutput();
         const end = await process.run((stream) => output.keeper(stream));
-        const { stdout, stderr, stdoutCapReached, stderrCapReached } = output.told(end);
-        return {
-          exitCode: end.exitCode,
-          stdout,
-          stderr,
-          ...(stdoutCapReached ? { stdoutCapReached } : {}),
-          ...(stderrCapReached ? { stderrCapReached } : {}),
-        };
+        const { stdout, stderr, capReached } = output.told(end);
+        const flags = `${capReached.stdout ? ',"stdoutCapReached":true' : ''}${capReached.stderr ? ',"stderrCapReached":true' : ''}`;
+        return new ReadyResult(`{"exitCode":${end.exitCode},"stdout":${stdout.json},"stderr":${stderr.json}${flags}}`);
       } finally {
         named.release(session, name);
       }
@@ -95,8 +90,16 @@ function processRoutes(parts: ProcessHandlerParts): Route[] {
       const end = await process.run(outlet);
       const { exitCode, drainTimedOut } = end;
       processes.release(session, processHandle);
-      const told = output.told(end);
-      session.notify(processExited, { processHandle, exitCode, outputDrainTimedOut: drainTimedOut, ...told });
+      const { stdout, stderr, capReached } = output.told(end);
+      session.notify(processExited, {
+        processHandle,
+        exitCode,
+        outputDrainTimedOut: drainTimedOut,
+        stdout: stdout.text,
+        stdoutCapReached: capReached.stdout,
+        stderr: stderr.text,
+        stderrCapReached: capReached.stderr,
+      });
     } catch (error) {
       processes.release(session, processHandle);
       parts.log.error({ err: error, processHandle }, 'the end of a process could not be told');
