@@ -53,5 +53,5 @@ export class Ignored {
 async function rulesIn(level: string): Promise<Ignore | undefined> {
   const texts = await Promise.all(FILES.map((name) => readFile(join(level, name), 'utf8').catch(() => undefined)));
   const given = texts.filter((text) => text !== undefined);
-  return given.length === 0 ? undefined : ignore({ allowRelativePaths: true }).add(given);
+  return given.length === 0 ? undefined : ignore({ allowRelativePaths: true }).add(given.join('\n'));
 }

@@ -1,5 +1,7 @@
 // The one thread that ranks: started at first need, ended when nobody has searched for a while.
 
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
@@ -77,13 +79,18 @@ function isWhole(data: Uint8Array<ArrayBufferLike>): data is Uint8Array<ArrayBuf
   return data.buffer instanceof ArrayBuffer && data.byteLength === data.buffer.byteLength;
 }
 
-/** From the source its TypeScript is loaded; in the executable it lies as a file of its own beside the others. */
+/** In the executable it lies as a file of its own beside the others; from the source its TypeScript has to be loaded. */
 function startWorker(): Worker {
-  const isSource = import.meta.url.endsWith('.ts');
-  const file = isSource ? './search-worker.ts' : './search-worker.cjs';
-  return new Worker(new URL(file, import.meta.url), {
-    execArgv: isSource ? ['--import', 'tsx'] : [],
-    env: {},
-    stdout: false,
-  });
+  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./search-worker.cjs', import.meta.url), { env: {} });
+  const workerData = {
+    loader: pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href,
+    file: new URL('./search-worker.ts', import.meta.url).href,
+  };
+  return new Worker(FROM_SOURCE, { eval: true, workerData, env: {} });
 }
+
+/** Not even with its loader preloaded does Node take TypeScript as the first file of a thread. */
+const FROM_SOURCE = `
+  const { loader, file } = require('node:worker_threads').workerData;
+  import(loader).then(({ register }) => { register(); return import(file); });
+`;

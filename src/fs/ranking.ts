@@ -1,6 +1,6 @@
 // Finds the best of many paths for a query, a slice at a time.
 
-import { extendedMatch, Fzf, type FzfResultItem } from 'fzf';
+import { extendedMatch, Fzf } from 'fzf';
 import type { PathList } from './path-list.ts';
 import type { FoundFile } from './search-messages.ts';
 
@@ -10,24 +10,34 @@ export const MAX_FOUND = 50;
 const SLICE = 2_000;
 /** Signs of the query language: several words, exact, beginning, end, not, or. */
 const IS_EXTENDED = /[\s'^$!|]/;
+/** A name that holds all letters goes before any path, a name that is the query before any name. */
+const NAME_HOLDS = 65_536;
+const NAME_IS = 131_072;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+const NOT_ASCII = /[^\x00-\x7f]/;
 
-type Ranked = FzfResultItem<number>;
+interface Ranked {
+  /** Place in the list. */
+  readonly index: number;
+  readonly path: string;
+  readonly score: number;
+  readonly positions: readonly number[];
+}
 
 export class Ranking {
   readonly #list: PathList;
+  /** In lower case. */
   readonly #query: string;
-  readonly #letters: string;
   readonly #isExtended: boolean;
-  readonly #isCaseSensitive: boolean;
+  readonly #isAscii: boolean;
   #next = 0;
   #best: Ranked[] = [];
 
   constructor(list: PathList, query: string) {
     this.#list = list;
-    this.#query = query.trim();
+    this.#query = query.trim().toLowerCase();
     this.#isExtended = IS_EXTENDED.test(this.#query);
-    this.#isCaseSensitive = this.#query !== this.#query.toLowerCase();
-    this.#letters = this.#query;
+    this.#isAscii = !NOT_ASCII.test(this.#query);
   }
 
   /** Everything that has come so far has been looked at. */
@@ -38,57 +48,84 @@ export class Ranking {
   /** Looks at the next slice; gives whether the best have changed. */
   advance(): boolean {
     const { paths } = this.#list;
-    const candidates: number[] = [];
+    const [named, pathed]: [number[], number[]] = [[], []];
     const end = Math.min(this.#next + SLICE, paths.length);
-    for (let index = this.#next; index < end; index += 1) if (this.#mayMatch(paths[index]!)) candidates.push(index);
+    for (let index = this.#next; index < end; index += 1) {
+      const path = paths[index]!;
+      if (!this.#isExtended && this.#mayMatch(nameOf(path))) named.push(index);
+      else if (this.#isExtended || this.#mayMatch(path)) pathed.push(index);
+    }
     this.#next = end;
-    if (candidates.length === 0) return false;
-    const finder = new Fzf(candidates, {
-      selector: (index) => paths[index]!,
-      casing: this.#isCaseSensitive ? 'case-sensitive' : 'case-insensitive',
-      limit: MAX_FOUND,
-      tiebreakers: [(a, b) => this.#byPath(a, b)],
-      ...(this.#isExtended ? { match: extendedMatch } : {}),
-    });
-    const found = finder.find(this.#query);
+    const found = [...this.#rank(named, nameOf), ...this.#rank(pathed, (path) => path)];
     if (found.length === 0) return false;
     const before = this.#best;
-    this.#best = [...before, ...found].sort((a, b) => b.score - a.score || this.#byPath(a, b)).slice(0, MAX_FOUND);
-    return this.#best.length !== before.length || this.#best.some((each, index) => each !== before[index]);
+    this.#best = [...before, ...found].sort(byRank).slice(0, MAX_FOUND);
+    return this.#best.length !== before.length || this.#best.some((each, place) => each !== before[place]);
   }
 
   found(roots: readonly string[]): FoundFile[] {
-    return this.#best.map(({ item, score, positions }) => {
-      const path = this.#list.paths[item]!;
+    return this.#best.map(({ index, path, score, positions }) => ({
+      root: roots[this.#list.rootOf(index)]!,
+      path,
+      match_type: this.#list.isFolder(index) ? 'directory' : 'file',
+      file_name: nameOf(path),
+      score,
+      indices: [...positions],
+    }));
+  }
+
+  /** Ranks by the part of each path that `partOf` gives: its end. */
+  #rank(candidates: readonly number[], partOf: (path: string) => string): Ranked[] {
+    if (candidates.length === 0) return [];
+    const { paths } = this.#list;
+    const finder = new Fzf(candidates, {
+      selector: (index) => partOf(paths[index]!),
+      casing: 'case-insensitive',
+      limit: MAX_FOUND,
+      tiebreakers: [(a, b) => compare(paths[a.item]!, paths[b.item]!)],
+      ...(this.#isExtended ? { match: extendedMatch } : {}),
+    });
+    return finder.find(this.#query).map(({ item, score, positions }) => {
+      const path = paths[item]!;
+      const part = partOf(path);
+      const before = [...path.slice(0, path.length - part.length)].length;
       return {
-        root: roots[this.#list.rootOf(item)]!,
+        index: item,
         path,
-        match_type: this.#list.isFolder(item) ? 'directory' : 'file',
-        file_name: path.slice(path.lastIndexOf('/') + 1),
-        score: Math.max(0, Math.round(score)),
-        indices: [...positions].sort((a, b) => a - b),
+        score: Math.max(0, Math.round(score)) + this.#nameBonus(part, path),
+        positions: [...positions].map((place) => place + before).sort((a, b) => a - b),
       };
     });
   }
 
-  #byPath(a: Ranked, b: Ranked): number {
-    const [one, other] = [this.#list.paths[a.item]!, this.#list.paths[b.item]!];
-    return one < other ? -1 : one > other ? 1 : 0;
+  #nameBonus(part: string, path: string): number {
+    if (this.#isExtended || part !== nameOf(path)) return 0;
+    return part.toLowerCase() === this.#query ? NAME_IS : NAME_HOLDS;
   }
 
   /** A cheap look whether the letters come in this order; accents are left to the slow one. */
-  #mayMatch(path: string): boolean {
-    if (this.#isExtended || NOT_ASCII.test(this.#letters)) return true;
-    const text = this.#isCaseSensitive ? path : path.toLowerCase();
+  #mayMatch(text: string): boolean {
+    if (!this.#isAscii) return true;
+    const plain = text.toLowerCase();
     let from = 0;
-    for (const letter of this.#letters) {
-      const at = text.indexOf(letter, from);
-      if (at === -1) return NOT_ASCII.test(path);
+    for (const letter of this.#query) {
+      const at = plain.indexOf(letter, from);
+      if (at === -1) return NOT_ASCII.test(text);
       from = at + 1;
     }
     return true;
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
-const NOT_ASCII = /[^\x00-\x7f]/;
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Best first; equals by path. */
+function byRank(a: Ranked, b: Ranked): number {
+  return b.score - a.score || compare(a.path, b.path);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

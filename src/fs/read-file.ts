@@ -98,7 +98,7 @@ async function regular(file: number, path: string): Promise<Stats> {
     fstat(file, (error, found) => (error ? reject(error) : resolve(found)));
   });
   if (stats.isFile()) return stats;
-  const kind = stats.isDirectory() ? 'is_directory' : 'not_a_file';
+  const kind = stats.isDirectory() ? 'is_a_directory' : 'not_a_file';
   throw new AppError('invalid', `path \`${path}\` is not a file`, { kind, path });
 }
 

@@ -83,16 +83,20 @@ export function searchHandlers({ reaches, cwd, list, ...rest }: SearchHandlerPar
       if (session.countOwned('search:') >= MAX_SESSIONS) {
         throw new AppError('overloaded', `this connection has ${MAX_SESSIONS} searches; stop one first`);
       }
+      let isAsked = false;
       const search = await begin(context, roots, {
         found(query, files, isComplete) {
+          isAsked ||= query !== '';
           // What is not complete is news only to those who keep up.
           if (!isComplete && session.peer.outbox.isFull()) return;
-          session.notify(fuzzyFileSearchSessionUpdated, { sessionId, query, files: [...files] });
+          if (isAsked) session.notify(fuzzyFileSearchSessionUpdated, { sessionId, query, files: [...files] });
           if (isComplete) session.notify(fuzzyFileSearchSessionCompleted, { sessionId });
         },
         failed: () => void session.release(keyOf(sessionId)),
       });
       session.own(keyOf(sessionId), search);
+      // Tells when all files are known, though nothing was asked yet.
+      context.afterReply(() => search.query(''));
       return {};
     },
 
