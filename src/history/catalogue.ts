@@ -65,7 +65,8 @@ export async function listThreads(
   let looked = 0;
   for (let place = walk(); place !== undefined; place = walk()) {
     const meta = metaOf(place.id);
-    if (meta !== undefined && fits(meta)) {
+    // An entry that was left behind is not the thread's place.
+    if (meta !== undefined && sortValue(meta, query.sortKey) === place.ms && fits(meta)) {
       if (found.length === query.limit) return { rows: found, hasMore: true };
       found.push(meta);
     }

@@ -29,3 +29,13 @@ export class DamagedRow extends AppError {
     this.key = key;
   }
 }
+
+/** What cannot be read is not there. */
+export function spared<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedRow || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -6,20 +6,14 @@ import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '..
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { textOf } from './chain.ts';
 import { copyRows, NotCopied, OF_THE_THREAD } from './fork-rows.ts';
-import { beyond } from './keys.ts';
-import { type CopiedRecord, type CopyTarget, LogCopy } from './log-copy.ts';
+import { keptRecords } from './kept-records.ts';
+import { type CopyTarget, LogCopy } from './log-copy.ts';
 import { prepare } from './log-writer.ts';
-import { revive, type Source } from './reader.ts';
+import type { Source } from './reader.ts';
 import { decode } from './records.ts';
-import { breathe } from './rows.ts';
 import type { EventToStore } from './store.ts';
 import type { TurnSpan } from './tables.ts';
-
-/** Records read at once: what they hold is in memory twice. */
-const STEP = 200;
-const STEP_CHARACTERS = 256 * 1024;
 
 const OUTCOME_UNKNOWN = 'this conversation was forked before the call ended; its outcome is unknown';
 const FORKED_NOTE = 'This conversation was forked while the previous turn ran; here that turn ends as interrupted.';
@@ -77,33 +71,6 @@ async function finish(target: CopyTarget, copy: LogCopy, last: readonly EventToS
     return await copy.finish(last, record);
   } finally {
     target.blobs.settle(contents);
-  }
-}
-
-/** The kept records of a thread from `first` to `at`; damaged ones are left out. */
-export async function* keptRecords(source: Source, id: ThreadId, first: Seq, at: Seq): AsyncGenerator<CopiedRecord[]> {
-  const { rows, keys, log } = source;
-  let range = { from: keys.log(id, first), to: keys.log(id, at + 1) } as ReturnType<typeof beyond>;
-  for (;;) {
-    const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
-    const last = step.at(-1);
-    if (last === undefined) return;
-    const records: CopiedRecord[] = [];
-    for (const row of step) {
-      try {
-        if (row.isDamaged) throw new AppError('unavailable', 'it is not what was written');
-        const text = textOf(row.text);
-        const decoded = decode<StoredEvent>(text);
-        const { refs } = decoded;
-        const stored = refs.length === 0 ? decoded.value : await revive(source, id, decoded);
-        records.push({ stored, text, refs });
-      } catch (error) {
-        log.error({ err: error, threadId: id, key: row.key }, 'a damaged record of the history is left out of a copy');
-      }
-    }
-    yield records;
-    range = beyond(range, last.key, false);
-    await breathe();
   }
 }
 

@@ -16,6 +16,9 @@ export interface KeyRange {
 
 export const FORMAT_VERSION = 2;
 export const formatKey: Key = [0, 'format'];
+/** What the tables were made by; absent or another: they are made anew from the logs. */
+export const tablesKey: Key = [0, 'tables'];
+export const TABLES_VERSION = '1';
 
 /** Above every sequence number. */
 export const ENDLESS = Number.MAX_SAFE_INTEGER;

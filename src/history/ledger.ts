@@ -3,12 +3,15 @@
 import { canonicalJson } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
 import type { ThreadId } from '../model/ids.ts';
-import type { Keys } from './keys.ts';
+import { DamagedRow } from './checksum.ts';
+import type { Key, Keys } from './keys.ts';
 import type { Rows } from './rows.ts';
 import type { Ledger, LedgerRecord, Once } from './store.ts';
 
 /** How long a key without a thread is kept. */
 export const KEY_LIFE_MS = 7 * 24 * 60 * 60 * 1000;
+/** In the place of a fingerprint that is lost. */
+const DAMAGED = 'damaged';
 /** Expired keys removed by one write. */
 const PRUNE_AT_ONCE = 32;
 
@@ -28,9 +31,8 @@ export interface LedgerRows extends Ledger {
 
 export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRows {
   const read = (method: string, key: string): StoredKey | undefined => {
-    const text = rows.get(keys.once(method, key));
-    if (text === undefined) return undefined;
-    const found = JSON.parse(text) as StoredKey;
+    const found = readKey(rows, keys.once(method, key));
+    if (found === undefined) return undefined;
     return found.threadId === null && found.atMs < now() - KEY_LIFE_MS ? undefined : found;
   };
   const insert = (once: Omit<Once, 'reply'> & { readonly reply?: string }, threadId: ThreadId | null) => {
@@ -48,8 +50,9 @@ export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRow
   };
   const prune = () => {
     for (const row of rows.scan({ ...keys.expiries(now() - KEY_LIFE_MS), limit: PRUNE_AT_ONCE })) {
-      const { method, key } = JSON.parse(row.text) as { method: string; key: string };
       rows.remove(row.key);
+      if (row.isDamaged) continue;
+      const { method, key } = JSON.parse(row.text) as { method: string; key: string };
       // It may have been used anew since.
       if (read(method, key) === undefined) rows.remove(keys.once(method, key));
     }
@@ -57,6 +60,7 @@ export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRow
   return {
     async find(method, key) {
       const found = read(method, key);
+      if (found?.fingerprint === DAMAGED) throw taken(found, { method, key, fingerprint: DAMAGED });
       return found && { fingerprint: found.fingerprint, ...(found.reply !== undefined && { reply: found.reply }) };
     },
     claim: (method, key, fingerprint) => rows.write(() => insert({ method, key, fingerprint }, null)),
@@ -70,8 +74,19 @@ export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRow
   };
 }
 
+/** A damaged record still says that the key was used, but not how that ended, and never lets it run again. */
+function readKey(rows: Rows, key: Key): StoredKey | undefined {
+  try {
+    const text = rows.get(key);
+    return text === undefined ? undefined : (JSON.parse(text) as StoredKey);
+  } catch (error) {
+    if (!(error instanceof DamagedRow)) throw error;
+    return { fingerprint: DAMAGED, threadId: '', atMs: 0 };
+  }
+}
+
 function taken(found: LedgerRecord, { key, method, fingerprint }: Omit<Once, 'reply'>): AppError {
-  if (found.fingerprint !== fingerprint)
+  if (found.fingerprint !== fingerprint && found.fingerprint !== DAMAGED)
     return new AppError('conflict', `the key ${key} was used for another ${method}`, {
       kind: 'idempotency_drift',
       key,

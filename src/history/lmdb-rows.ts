@@ -4,7 +4,7 @@ import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
-import { formatKey, type Key } from './keys.ts';
+import { FORMAT_VERSION, formatKey, type Key } from './keys.ts';
 import { breathe, type Row, type Rows, type Scan } from './rows.ts';
 
 type LmdbKey = (string | number)[];
@@ -129,11 +129,17 @@ export class LmdbRows implements Rows {
   }
 }
 
-/** The format of what lies there; its first version had no checksums. */
-export const formatOf = (rows: LmdbRows): string => {
+/** The format of what lies there, `none` where there is nothing. Its first version had no checksums. */
+export function formatOf(rows: LmdbRows): string {
   const stored = rows.raw(formatKey);
-  return stored === undefined ? 'none' : (withoutChecksum(stored) ?? stored);
-};
+  if (stored === undefined) return 'none';
+  const text = withoutChecksum(stored);
+  if (text !== undefined) return text;
+  const [sum, rest] = [stored.slice(0, -1), stored.slice(-1)];
+  // One changed bit leaves either the version or its checksum whole.
+  const current = String(FORMAT_VERSION);
+  return sum !== '' && (rest === current || withoutChecksum(sum + current) === current) ? current : stored;
+}
 
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
 async function refusal(error: unknown): Promise<unknown> {

@@ -5,20 +5,36 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
 import type { Log } from '../base/log.ts';
 import { openBlobs } from './blobs.ts';
-import { checkFormat, checkTenant, FORMAT_VERSION, formatKey, keysOf, removals } from './keys.ts';
+import { spared } from './checksum.ts';
+import {
+  checkFormat,
+  checkTenant,
+  FORMAT_VERSION,
+  formatKey,
+  keysOf,
+  removals,
+  TABLES_VERSION,
+  tablesKey,
+} from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { migrate } from './migration.ts';
 import { blobsDirectory, recordsDirectory } from './places.ts';
 import { removeRows } from './removal.ts';
 import type { Rows } from './rows.ts';
-import type { History, ThreadStore } from './store.ts';
+import type { History } from './store.ts';
 import { RowThreadStore } from './thread-store.ts';
+import { threadsIn } from './threads-in.ts';
 
 export interface LmdbHistoryOptions {
   /** The data directory; the history lies in `history/` below it. The caller owns its lock. */
   readonly directory: string;
   readonly log: Log;
   readonly clock?: Clock;
+}
+
+export interface LmdbHistory extends History {
+  /** Settles when tables that were missing have been made anew, or the history closes; meanwhile it serves what there is. */
+  readonly rebuilt: Promise<void>;
 }
 
 /**
@@ -28,7 +44,11 @@ export interface LmdbHistoryOptions {
  * A process that exits while appends are under way, by `process.exit` or an uncaught error, may hang in the database's own
  * exit and keep its locks: close first, or end it with SIGKILL, which costs nothing that was acknowledged.
  */
-export async function openLmdbHistory({ directory, log, clock = systemClock }: LmdbHistoryOptions): Promise<History> {
+export async function openLmdbHistory({
+  directory,
+  log,
+  clock = systemClock,
+}: LmdbHistoryOptions): Promise<LmdbHistory> {
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
   await migrate(directory);
   const rows = new LmdbRows(recordsDirectory(directory));
@@ -41,19 +61,39 @@ export async function openLmdbHistory({ directory, log, clock = systemClock }: L
   const blobs = openBlobs(blobsDirectory(directory));
   const sourceOf = (tenant: string) => ({ rows, keys: keysOf(tenant), blobs, log });
   await finishRemovals(rows, (tenant, id) => removeRows({ ...sourceOf(tenant), tenant, id }));
-  const stores = new Map<string, ThreadStore>();
+  const stores = new Map<string, RowThreadStore>();
+  const closing = new AbortController();
+  let isRebuilding = spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
+  const storeOf = (tenant: string): RowThreadStore => {
+    const known = stores.get(tenant);
+    if (known !== undefined) return known;
+    const store = new RowThreadStore(sourceOf(tenant), tenant, clock.now, () => isRebuilding);
+    stores.set(tenant, store);
+    // Behind what waits to be served first.
+    setImmediate(() => void store.indexed());
+    return store;
+  };
+  const rebuildAll = async () => {
+    log.warn({ directory }, 'the tables of the history are made anew from its logs');
+    for (const { tenant, name } of threadsIn(rows)) {
+      if (closing.signal.aborted) return;
+      await storeOf(tenant).rebuild(name);
+    }
+    await rows.write(() => rows.put(tablesKey, TABLES_VERSION));
+    isRebuilding = false;
+  };
+  const rebuilt = isRebuilding
+    ? rebuildAll().catch((error: unknown) => log.error({ err: error }, 'the tables could not all be made anew'))
+    : Promise.resolve();
   return {
+    rebuilt,
     forTenant(tenant) {
       checkTenant(tenant);
-      const known = stores.get(tenant);
-      if (known !== undefined) return known;
-      const store = new RowThreadStore(sourceOf(tenant), tenant, clock.now);
-      stores.set(tenant, store);
-      // Behind what waits to be served first.
-      setImmediate(() => void store.indexed());
-      return store;
+      return storeOf(tenant);
     },
     close: closeOnce(async () => {
+      closing.abort();
+      await rebuilt;
       for (const store of stores.values()) await store.close();
       await rows.close();
     }),
@@ -63,7 +103,11 @@ export async function openLmdbHistory({ directory, log, clock = systemClock }: L
 async function settleFormat(rows: LmdbRows, directory: string): Promise<void> {
   const found = formatOf(rows);
   if (found !== 'none') checkFormat(found, directory);
-  else await rows.write(() => rows.put(formatKey, String(FORMAT_VERSION)));
+  else
+    await rows.write(() => {
+      rows.put(formatKey, String(FORMAT_VERSION));
+      rows.put(tablesKey, TABLES_VERSION);
+    });
 }
 
 async function finishRemovals(rows: Rows, finish: (tenant: string, id: string) => Promise<void>): Promise<void> {

@@ -6,6 +6,7 @@ import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, nextLink, sealed } from './chain.ts';
+import { DamagedRow } from './checksum.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, type Encoded, encode, encodeRow } from './records.ts';
 import type { EventToStore } from './store.ts';
@@ -60,7 +61,7 @@ export class LogWriter {
     const state =
       recent?.headText === headText
         ? recent
-        : { headText, head: JSON.parse(headText) as Head, meta: this.#readMeta(id) as ThreadMeta };
+        : { headText, head: JSON.parse(headText) as Head, meta: this.#readMeta(id) };
     this.#remember(id, state);
     return state;
   }
@@ -68,8 +69,10 @@ export class LogWriter {
   /** The catalogue's row, without taking the place of threads that are written to. */
   peek(id: ThreadId): ThreadMeta | undefined {
     const { rows, keys } = this.#source;
+    const headText = rows.get(keys.head(id));
+    if (headText === undefined) return undefined;
     const recent = this.#recent.get(id);
-    return recent !== undefined && recent.headText === rows.get(keys.head(id)) ? recent.meta : this.#readMeta(id);
+    return recent?.headText === headText ? recent.meta : this.#readMeta(id);
   }
 
   /** Inside a transaction: the records behind `before`, or at the beginning of a log whose row starts as `start`. */
@@ -121,10 +124,12 @@ export class LogWriter {
     this.#recent.delete(id);
   }
 
-  #readMeta(id: ThreadId): ThreadMeta | undefined {
+  /** Throws `DamagedRow` also when a thread has no row. */
+  #readMeta(id: ThreadId): ThreadMeta {
     const { rows, keys } = this.#source;
     const text = rows.get(keys.meta(id));
-    return text === undefined ? undefined : wholeMeta(reviveSync(this.#source, id, decode<ThreadMeta>(text)));
+    if (text === undefined) throw new DamagedRow(keys.meta(id));
+    return wholeMeta(reviveSync(this.#source, id, decode<ThreadMeta>(text)));
   }
 
   #useBlobs(id: ThreadId, { refs }: Encoded): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { ThreadMeta } from '../model/thread.ts';
 import { readBlob, syncDirectory } from './blobs.ts';
 import { moveListed } from './catalogue.ts';
-import { FORMAT_VERSION, formatKey, keysOf } from './keys.ts';
+import { FORMAT_VERSION, formatKey, keysOf, TABLES_VERSION, tablesKey } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
 import { decode, fill } from './records.ts';
@@ -24,7 +24,10 @@ export async function migrate(directory: string): Promise<void> {
     const renewed = new LmdbRows(renewalDirectory(directory));
     try {
       for (const step of old.rawSteps()) await write(renewed, step, directory);
-      await renewed.write(() => renewed.put(formatKey, String(FORMAT_VERSION)));
+      await renewed.write(() => {
+        renewed.put(formatKey, String(FORMAT_VERSION));
+        renewed.put(tablesKey, TABLES_VERSION);
+      });
     } finally {
       await renewed.close();
     }

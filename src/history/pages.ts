@@ -4,7 +4,7 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import { beyond, ENDLESS, type Key, type KeyRange } from './keys.ts';
 import { PAGE_CHARACTERS, revive, type Source, STEP, withinBudget } from './reader.ts';
 import { type Decoded, decode } from './records.ts';
-import { breathe } from './rows.ts';
+import { breathe, undamaged } from './rows.ts';
 import type { ItemQuery, ItemRow, Page, TurnQuery, TurnRow } from './store.ts';
 import type { TurnSpan } from './tables.ts';
 
@@ -56,7 +56,7 @@ async function page<T extends object>(
   for (;;) {
     const size = Math.min(STEP, limit + 1 - found.length);
     const step = source.rows.scan({ ...range, reverse, limit: size, characters: PAGE_CHARACTERS });
-    for (const { text } of step) {
+    for (const { text } of step.map(undamaged)) {
       const row = decode<T>(text);
       if (!fits(row.value)) continue;
       if (found.length === limit || characters >= PAGE_CHARACTERS) return finish(source, id, found, true);

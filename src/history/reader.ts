@@ -1,15 +1,14 @@
 // Reading a thread's log from rows: pages that cost the same wherever they begin.
 
-import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { Blobs } from './blobs.ts';
 import { textOf } from './chain.ts';
-import { below, beyond, ENDLESS, type Key, type Keys } from './keys.ts';
+import { after, below, beyond, ENDLESS, type Key, type Keys } from './keys.ts';
 import { type BlobRef, type Decoded, decode, fill } from './records.ts';
-import { breathe, type Row, type Rows } from './rows.ts';
+import { breathe, type Row, type Rows, undamaged } from './rows.ts';
 
 /** Rows read before other work gets its turn. */
 export const STEP = 500;
@@ -31,16 +30,8 @@ export async function readEvents(source: Source, id: ThreadId, after: Seq, limit
   const deltas = rows.scan({ from: keys.deltasFrom(id, after + 1), to: keys.deltasFrom(id, ENDLESS), ...bounds });
   const cut = cutDelta(source, id, after);
   const records = [
-    ...kept.map(
-      ({ key, text }) =>
-        () =>
-          parse(source, id, key, textOf(text)),
-    ),
-    ...deltas.map(
-      ({ key, text }) =>
-        () =>
-          parse(source, id, key, text),
-    ),
+    ...kept.map((row) => () => parse(source, id, row, textOf(row.text))),
+    ...deltas.map((row) => () => parse(source, id, row, row.text)),
   ];
   // Behind the end of either page the other may have records that were not read.
   const end = Math.min(endOf(kept, bounds), endOf(deltas, bounds));
@@ -65,25 +56,22 @@ const seqOf = (key: Key): Seq => key[4] as Seq;
 function cutDelta({ rows, keys }: Source, id: ThreadId, after: Seq): Decoded<StoredEvent> | undefined {
   const range = { from: keys.deltasFrom(id, 0), to: keys.deltasFrom(id, after + 1) };
   const [row] = rows.scan({ ...range, reverse: true, limit: 1 });
-  if (row === undefined) return undefined;
+  if (row === undefined || row.isDamaged) return undefined;
   const { value, refs } = decode<StoredEvent<DeltaEvent>>(row.text);
   if (lastSeq(value) <= after) return undefined;
   const parts = value.event.parts.slice(after + 1 - value.seq);
   return { value: { ...value, seq: after + 1, event: { ...value.event, parts } }, refs };
 }
 
-function parse(source: Source, id: ThreadId, key: Key, text: string): Decoded<StoredEvent> {
+/** A record that cannot be read costs no other: in its place stands a warning that says so. */
+function parse(source: Source, id: ThreadId, row: Row, text: string): Decoded<StoredEvent> {
   try {
-    return decode<StoredEvent>(text);
+    return decode<StoredEvent>(undamaged(row) && text);
   } catch (error) {
-    const seq = seqOf(key);
-    source.log.error({ threadId: id, seq }, 'a record of the history cannot be read');
-    throw new AppError(
-      'unavailable',
-      `record ${seq} of thread ${id} is damaged: run "heddle history verify"`,
-      { kind: 'damaged', threadId: id, seq },
-      { cause: error },
-    );
+    const seq = seqOf(row.key);
+    source.log.error({ err: error, threadId: id, seq }, 'a record of the history is damaged');
+    const message = `Record ${seq} of this thread is damaged and left out; "heddle history verify" says more.`;
+    return { value: { seq, atMs: 0, event: { type: 'warned', turnId: null, message } }, refs: [] };
   }
 }
 
@@ -123,9 +111,10 @@ export async function readContext(source: Source, id: ThreadId): Promise<Context
   for (;;) {
     const step = rows.scan({ ...range, limit: STEP });
     for (const { key } of step) {
-      const record = rows.get(keys.log(id, seqOf(key)));
+      const from = keys.log(id, seqOf(key));
+      const [record] = rows.scan({ from, to: after(from), limit: 1 });
       if (record === undefined) continue;
-      const { event } = await revive(source, id, parse(source, id, key, textOf(record)));
+      const { event } = await revive(source, id, parse(source, id, record, textOf(record.text)));
       if (event.type === 'contextAdded') items.push(...event.items);
     }
     const last = step.at(-1);

@@ -45,7 +45,7 @@ export async function removeRows(removal: Removal): Promise<void> {
 }
 
 const blobsOf = ({ keys, id }: Removal, chunk: readonly Row[]): string[] =>
-  chunk.filter(({ key }) => startsWith(key, keys.blobUses(id))).map(({ text }) => text);
+  chunk.filter(({ key }) => startsWith(key, keys.blobUses(id))).map(({ key }) => key.at(-1) as string);
 
 /** Before the rows that name it: what is cut off here is done again. */
 function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
@@ -56,12 +56,12 @@ function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
 }
 
 /** Rows elsewhere that exist because of this one. */
-function pointedAt({ keys, id }: Removal, { key, text }: Row): Key[] {
-  if (startsWith(key, keys.blobUses(id))) return [keys.blobOwner(text, id)];
-  if (startsWith(key, keys.searched(id))) return indexedKeys(keys, text);
+function pointedAt({ keys, id, tenant }: Removal, { key, text, isDamaged }: Row): Key[] {
+  if (startsWith(key, keys.blobUses(id))) return [keys.blobOwner(key.at(-1) as string, id)];
+  if (startsWith(key, keys.searched(id))) return isDamaged ? [] : indexedKeys(keys, text);
   if (!startsWith(key, keys.onceUses(id))) return [];
-  const once = JSON.parse(text) as { method: string; key: string };
-  return [keys.once(once.method, once.key)];
+  const [method, once] = key.slice(-2);
+  return [[tenant, 'k', method as string, once as string]];
 }
 
 const startsWith = (key: Key, prefix: Key): boolean => prefix.every((element, index) => key[index] === element);

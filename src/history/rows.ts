@@ -1,6 +1,7 @@
 // Ordered rows of text under transactions: all that the store needs of a database.
 
 import type { Closable } from '../base/close.ts';
+import { DamagedRow } from './checksum.ts';
 import type { Key, KeyRange } from './keys.ts';
 
 export interface Row {
@@ -31,6 +32,12 @@ export interface Rows extends Closable {
    * rejects as *unavailable* when the disk refuses, and then nothing was written.
    */
   write<T>(work: () => T): Promise<T>;
+}
+
+/** Throws `DamagedRow`. */
+export function undamaged(row: Row): Row {
+  if (row.isDamaged) throw new DamagedRow(row.key);
+  return row;
 }
 
 /** Lets other work run between two steps of a long one. */

@@ -2,8 +2,9 @@
 
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { spared } from './checksum.ts';
 import { below, type Key, type KeyRange, type Keys } from './keys.ts';
-import { breathe, type Rows } from './rows.ts';
+import { breathe, type Row, type Rows } from './rows.ts';
 
 /** Threads that may wait for the index: every search looks at them one by one. */
 export const FRESH_AT_MOST = 256;
@@ -40,7 +41,7 @@ export function noteText(rows: Rows, keys: Keys, before: ThreadMeta | undefined,
  * few times `most` rows.
  */
 export function candidates(rows: Rows, keys: Keys, term: string, most: number): ThreadId[] | undefined {
-  const fresh = rows.scan({ ...below(keys.fresh()), limit: most + 1 }).map(({ text }) => text);
+  const fresh = rows.scan({ ...below(keys.fresh()), limit: most + 1 }).map(idOf);
   if (fresh.length > most) return undefined;
   let rarest: readonly Key[] | undefined;
   let limit = most + 1;
@@ -53,9 +54,17 @@ export function candidates(rows: Rows, keys: Keys, term: string, most: number): 
   }
   if (rarest === undefined) return undefined;
   const numbers = new Set(rarest.map((key) => key.at(-1) as number));
-  const indexed = [...numbers].map((n) => rows.get(keys.numbered(n))).filter((id) => id !== undefined);
+  const indexed: ThreadId[] = [];
+  for (const n of numbers) {
+    const [row] = rows.scan({ ...below(keys.numbered(n)), limit: 1 });
+    if (row?.isDamaged) return undefined;
+    if (row !== undefined) indexed.push(row.text);
+  }
   return [...new Set([...fresh, ...indexed])];
 }
+
+/** A damaged value is as good as its key, but for ids that are too long for one. */
+const idOf = ({ key, text, isDamaged }: Row): ThreadId => (isDamaged ? (key.at(-1) as string) : text);
 
 function rangesOf(keys: Keys, term: string): KeyRange[] {
   if (term.length < LENGTH) return [{ from: keys.gram(escaped(term)), to: keys.gram(`${escaped(term)}\uffff`) }];
@@ -92,7 +101,7 @@ export async function fillIndex(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const ids = rows.scan({ ...below(keys.fresh()), limit: CHUNK }).map(({ text }) => text);
+    const ids = rows.scan({ ...below(keys.fresh()), limit: CHUNK }).map(idOf);
     if (ids.length === 0) return;
     await rows.write(() => {
       const end = performance.now() + CHUNK_MS;
@@ -109,7 +118,7 @@ function enter(rows: Rows, keys: Keys, id: ThreadId, meta: ThreadMeta | undefine
   rows.remove(keys.fresh(id));
   if (meta === undefined) return;
   const text = searchText(meta);
-  const row = rows.get(keys.searched(id));
+  const row = spared(() => rows.get(keys.searched(id)));
   const known = row === undefined ? undefined : (JSON.parse(row) as Searched);
   const n = known?.n ?? nextNumber(rows, keys);
   const old = new Set(known === undefined ? [] : gramsOf(known.text, true));

@@ -82,6 +82,8 @@ export interface ThreadPlace {
 export interface ThreadPage extends Page<ThreadMeta> {
   /** The page ended early, perhaps empty, after looking at as many rows as one may: the next page begins behind this place. */
   readonly next?: ThreadPlace;
+  /** Threads may be missing: what is known of them is being made anew from their logs. */
+  readonly isPartial?: true;
 }
 
 export interface ThreadQuery {
@@ -152,7 +154,7 @@ export interface ThreadStore extends Closable {
   /**
    * Up to `limit` records behind `after`, in order; a delta of which `after` lies inside comes with the parts behind it.
    * Costs the same wherever in the log. A page ends early, with at least one record, rather than outgrow 4 Mi characters: only
-   * an empty page is the end. Rejects as *unavailable* of kind `damaged` at a record that cannot be read.
+   * an empty page is the end. A record that is damaged costs no other: a `warned` that names it stands in its place.
    */
   events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
   head(id: ThreadId): Promise<Seq | undefined>;

@@ -3,7 +3,7 @@
 import type { ThreadId } from '../model/ids.ts';
 import { ENDLESS, type Keys } from './keys.ts';
 import { decode, encodeRow } from './records.ts';
-import type { Rows } from './rows.ts';
+import { type Rows, undamaged } from './rows.ts';
 import type { ItemRow } from './store.ts';
 import type { Change, TableReader, TurnSpan } from './tables.ts';
 
@@ -58,14 +58,15 @@ function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): voi
 
 function revert(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {
   const last = turn.endSeq === undefined ? ENDLESS : turn.endSeq + 1;
-  for (const { key, text } of rows.scan({ from: keys.item(id, turn.seq), to: keys.item(id, last), limit: Infinity })) {
+  for (const row of rows.scan({ from: keys.item(id, turn.seq), to: keys.item(id, last), limit: Infinity })) {
+    const { key, text } = undamaged(row);
     const { turnId, item } = decode<ItemRow>(text).value;
     if (turnId !== turn.id) continue;
     rows.remove(key);
     rows.remove(keys.itemSeq(id, item.id));
   }
   const contexts = rows.scan({ from: keys.context(id, turn.seq), to: keys.context(id, last), limit: Infinity });
-  for (const { key, text } of contexts) if (text === turn.id) rows.remove(key);
+  for (const { key, text } of contexts.map(undamaged)) if (text === turn.id) rows.remove(key);
   rows.remove(keys.turn(id, turn.seq));
   rows.remove(keys.turnSeq(id, turn.id));
   rows.remove(keys.openTurn(id, turn.id));

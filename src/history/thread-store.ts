@@ -5,15 +5,29 @@ import type { StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { listThreads } from './catalogue.ts';
+import { DamagedRow } from './checksum.ts';
 import { forkThread } from './fork.ts';
 import { below, removalKey } from './keys.ts';
 import { type LedgerRows, openLedger } from './ledger.ts';
 import { existing, LogWriter, prepare } from './log-writer.ts';
 import { readItem, readItems, readTurn, readTurns } from './pages.ts';
 import { readContext, readEvents, type Source } from './reader.ts';
+import { rebuildThread } from './rebuild.ts';
 import { hideThread, removeRows } from './removal.ts';
 import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
-import type { EventToStore, ItemQuery, Once, OpenTurn, ThreadQuery, ThreadStore, TurnQuery } from './store.ts';
+import type {
+  EventToStore,
+  ItemQuery,
+  Once,
+  OpenTurn,
+  ThreadPage,
+  ThreadQuery,
+  ThreadStore,
+  TurnQuery,
+} from './store.ts';
+
+/** Threads of one page whose rows are made anew before it is given. */
+const MENDED_AT_ONCE = 32;
 
 export class RowThreadStore implements ThreadStore {
   readonly ledger: LedgerRows;
@@ -25,9 +39,12 @@ export class RowThreadStore implements ThreadStore {
   #filling: Promise<void> | undefined;
   /** Commits since the search index was last looked after. */
   #unseen = 0;
+  readonly #rebuilding = new Map<ThreadId, Promise<void>>();
+  readonly #isRebuilding: () => boolean;
 
   /** The rows stay the opener's to close. */
-  constructor(source: Source, tenant: string, now: () => number) {
+  constructor(source: Source, tenant: string, now: () => number, isRebuilding: () => boolean = () => false) {
+    this.#isRebuilding = isRebuilding;
     this.#source = source;
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
@@ -52,17 +69,19 @@ export class RowThreadStore implements ThreadStore {
   async append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq> {
     const records = prepare(expected, events);
     this.#lookAfterIndex();
-    return this.#log.commit(records, () => {
-      const state = existing(this.#log, id);
-      if (once) this.ledger.record(once, id);
-      if (state.head.seq !== expected) throw moved(id, expected, state.head.seq);
-      return this.#log.write(id, state, state.meta, records);
-    });
+    return this.#mended(id, () =>
+      this.#log.commit(records, () => {
+        const state = existing(this.#log, id);
+        if (once) this.ledger.record(once, id);
+        if (state.head.seq !== expected) throw moved(id, expected, state.head.seq);
+        return this.#log.write(id, state, state.meta, records);
+      }),
+    );
   }
 
   async fork(source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<Seq> {
     const { id } = meta;
-    const head = existing(this.#log, source).head.seq;
+    const head = (await this.#mended(source, async () => existing(this.#log, source))).head.seq;
     if (at > head)
       throw new AppError('invalid', `thread ${source} ends at ${head}, before ${at}`, { threadId: source });
     const record = () => once && this.ledger.record(once, id);
@@ -72,44 +91,62 @@ export class RowThreadStore implements ThreadStore {
 
   async remove(id: ThreadId, once?: Once): Promise<void> {
     const removal = { ...this.#source, tenant: this.#tenant, id };
-    await this.#source.rows.write(() => {
-      if (once) this.ledger.record(once, null);
-      hideThread(removal, existing(this.#log, id).meta);
-    });
+    await this.#mended(id, () =>
+      this.#source.rows.write(() => {
+        if (once) this.ledger.record(once, null);
+        hideThread(removal, existing(this.#log, id).meta);
+      }),
+    );
     this.#log.forget(id);
     await removeRows(removal);
   }
 
   async head(id: ThreadId): Promise<Seq | undefined> {
-    return this.#log.load(id)?.head.seq;
+    return this.#mended(id, async () => this.#log.load(id)?.head.seq);
   }
 
   async meta(id: ThreadId): Promise<ThreadMeta | undefined> {
-    return this.#log.peek(id);
+    return this.#mended(id, async () => this.#log.peek(id));
   }
 
   events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     return readEvents(this.#source, id, after, limit);
   }
 
-  threads(query: ThreadQuery) {
-    return listThreads(this.#source.rows, this.#source.keys, query, (id) => this.#log.peek(id));
+  async threads(query: ThreadQuery): Promise<ThreadPage> {
+    const broken = new Set<ThreadId>();
+    const { rows, keys } = this.#source;
+    const list = () =>
+      listThreads(rows, keys, query, (id) => {
+        try {
+          return this.#log.peek(id);
+        } catch (error) {
+          if (!(error instanceof DamagedRow)) throw error;
+          broken.add(id);
+          return undefined;
+        }
+      });
+    const page = await list();
+    const isPartial = broken.size > MENDED_AT_ONCE || this.#isRebuilding();
+    if (broken.size === 0 || isPartial) return isPartial ? { ...page, isPartial } : page;
+    await Promise.all([...broken].map((id) => this.rebuild(id)));
+    return list();
   }
 
   turns(id: ThreadId, query: TurnQuery) {
-    return readTurns(this.#source, id, query);
+    return this.#mended(id, () => readTurns(this.#source, id, query));
   }
 
   turn(id: ThreadId, turnId: TurnId) {
-    return readTurn(this.#source, id, turnId);
+    return this.#mended(id, () => readTurn(this.#source, id, turnId));
   }
 
   items(id: ThreadId, query: ItemQuery) {
-    return readItems(this.#source, id, query);
+    return this.#mended(id, () => readItems(this.#source, id, query));
   }
 
   item(id: ThreadId, itemId: ItemId) {
-    return readItem(this.#source, id, itemId);
+    return this.#mended(id, () => readItem(this.#source, id, itemId));
   }
 
   context(id: ThreadId) {
@@ -118,13 +155,39 @@ export class RowThreadStore implements ThreadStore {
 
   async openTurns(): Promise<readonly OpenTurn[]> {
     const { rows, keys } = this.#source;
-    const open = rows.scan({ ...below(keys.openTurns()), limit: Number.POSITIVE_INFINITY });
-    return open.map(({ text }) => JSON.parse(text) as OpenTurn);
+    const read = () => rows.scan({ ...below(keys.openTurns()), limit: Number.POSITIVE_INFINITY });
+    for (const { key } of read().filter((row) => row.isDamaged)) await this.rebuild(key[2] as ThreadId);
+    return read().flatMap(({ text, isDamaged }) => (isDamaged ? [] : [JSON.parse(text) as OpenTurn]));
+  }
+
+  /** The thread's tables anew from its log; what is asked of it meanwhile is one and the same work. */
+  rebuild(id: ThreadId): Promise<void> {
+    const running = this.#rebuilding.get(id);
+    if (running !== undefined) return running;
+    const work = rebuildThread(this.#source, id).then(() => {
+      this.#rebuilding.delete(id);
+      this.#log.forget(id);
+    });
+    this.#rebuilding.set(id, work);
+    work.catch(() => this.#rebuilding.delete(id));
+    return work;
+  }
+
+  /** What meets a damaged row of a table is done again when the tables have been made anew. */
+  async #mended<T>(id: ThreadId, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DamagedRow)) throw error;
+    }
+    await this.rebuild(id);
+    return work();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#filling;
+    await Promise.allSettled(this.#rebuilding.values());
   }
 
   /** Once in a while, lets the search index take in what waits for it; nobody waits for that. */

@@ -6,11 +6,12 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { readBlob } from './blobs.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
-import { checkFormat, HIGHEST, type Key, keysOf, named } from './keys.ts';
+import { checkFormat, keysOf, named } from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, recordsDirectory } from './places.ts';
 import { decode } from './records.ts';
 import { breathe, type Rows } from './rows.ts';
+import { threadsIn } from './threads-in.ts';
 
 export interface Damage {
   readonly tenant: string;
@@ -70,23 +71,6 @@ interface Walk {
   readonly tenant: string;
   /** The thread's id as it stands in keys. */
   readonly name: string;
-}
-
-/** Steps from thread to thread, and from tenant to tenant, without reading what lies between. */
-function* threadsIn(rows: Rows, only?: ThreadId): Generator<{ readonly tenant: string; readonly name: string }> {
-  const first = (from: Key, to: Key): Key | undefined => rows.scan({ from, to, limit: 1 })[0]?.key;
-  let place: Key | undefined = first([''], [HIGHEST]);
-  while (place !== undefined) {
-    const tenant = place[0] as string;
-    if (only !== undefined) yield { tenant, name: named(only) };
-    let thread = only === undefined ? first([tenant, 't'], [tenant, 't', HIGHEST]) : undefined;
-    while (thread !== undefined) {
-      const name = thread[2] as string;
-      yield { tenant, name };
-      thread = first([tenant, 't', name, HIGHEST], [tenant, 't', HIGHEST]);
-    }
-    place = first([tenant, HIGHEST], [HIGHEST]);
-  }
 }
 
 /** Undefined: the thread has gone, or is just being removed. */

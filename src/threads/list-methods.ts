@@ -47,7 +47,13 @@ export const threadList = request('thread/list', {
       attachedToThreadId: optional(z.string()),
     }),
   result: () =>
-    z.object({ data: z.array(Thread()), readStates: z.record(z.string(), ReadState()).nullable(), ...cursors() }),
+    z.object({
+      data: z.array(Thread()),
+      readStates: z.record(z.string(), ReadState()).nullable(),
+      ...cursors(),
+      /** Ours: threads may be missing while what is known of them is made anew. */
+      partial: z.boolean().optional(),
+    }),
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,

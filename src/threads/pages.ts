@@ -174,8 +174,9 @@ export async function threadsPage(
   const fitted = await fitPage(page, async (meta) => meta);
   const shown = wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }), false);
   // A page of few or no rows that looked at as many as it may: the next one goes on behind them.
-  if (page.next === undefined || fitted.rows.length < page.rows.length) return shown;
-  return { ...shown, nextCursor: encodeCursor<ThreadKey>(scope, { key: page.next, inclusive: false }) };
+  const partial = page.isPartial ? { partial: true } : {};
+  if (page.next === undefined || fitted.rows.length < page.rows.length) return { ...shown, ...partial };
+  return { ...shown, ...partial, nextCursor: encodeCursor<ThreadKey>(scope, { key: page.next, inclusive: false }) };
 }
 
 interface Fitted<R, T> {

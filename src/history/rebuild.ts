@@ -1,0 +1,134 @@
+// The tables of a thread anew from its log, while others go on reading and appending.
+
+import type { StoredEvent, ThreadEvent } from '../model/event.ts';
+import { lastSeq } from '../model/event.ts';
+import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { moveListed } from './catalogue.ts';
+import { firstLink, type Head, linkOf } from './chain.ts';
+import { spared } from './checksum.ts';
+import { keptRecords } from './kept-records.ts';
+import { ENDLESS, type Key } from './keys.ts';
+import type { CopiedRecord } from './log-copy.ts';
+import { reviveSync, type Source } from './reader.ts';
+import { decode, encodeRow } from './records.ts';
+import { applyChange, tableReader } from './table-rows.ts';
+import { derive, type TableReader, wholeMeta } from './tables.ts';
+
+/** Time for which one transaction may hold up everything else, in ms. */
+const CHUNK_MS = 10;
+
+/**
+ * Resolves when turns, items, context, catalogue row and head of the thread say what its log says. What it finds damaged or
+ * missing it replaces; a damaged record of the log counts for nothing. False: there is no log of such a thread.
+ */
+export async function rebuildThread(source: Source, id: ThreadId): Promise<boolean> {
+  const { rows } = source;
+  const work = new Rebuild(source, id);
+  for (;;) {
+    let any = false;
+    for await (const records of keptRecords(source, id, work.done + 1, ENDLESS)) {
+      any = any || records.length > 0;
+      await work.take(records);
+    }
+    if (work.meta === undefined) return false;
+    // What was appended meanwhile is read first; the last transaction finds nothing new.
+    if (!any && (await rows.write(() => work.finish()))) return true;
+  }
+}
+
+class Rebuild {
+  readonly #source: Source;
+  readonly #id: ThreadId;
+  readonly #tables: TableReader;
+  readonly #open = new Map<TurnId, Seq>();
+  /** For a log whose first record is lost. */
+  readonly #fallback: ThreadMeta | undefined;
+  meta: ThreadMeta | undefined;
+  done: Seq = 0;
+
+  constructor(source: Source, id: ThreadId) {
+    this.#source = source;
+    this.#id = id;
+    const row = spared(() => storedMeta(source, id));
+    // What follows from the log is counted anew.
+    this.#fallback = row && { ...row, turnCount: 0, preview: '', failed: false };
+    const stored = tableReader(source.rows, source.keys, id);
+    this.#tables = {
+      turn: (turnId) => spared(() => stored.turn(turnId)),
+      itemSeq: (itemId) => spared(() => stored.itemSeq(itemId)),
+    };
+  }
+
+  async take(records: readonly CopiedRecord[]): Promise<void> {
+    let index = 0;
+    while (index < records.length) {
+      index = await this.#source.rows.write(() => {
+        const end = performance.now() + CHUNK_MS;
+        let next = index;
+        do this.#derive((records[next++] as CopiedRecord).stored);
+        while (next < records.length && performance.now() < end);
+        return next;
+      });
+    }
+  }
+
+  /** Inside a transaction. False: the log has grown. */
+  finish(): boolean {
+    const { rows, keys, log } = this.#source;
+    const id = this.#id;
+    const meta = this.meta as ThreadMeta;
+    const newest = rows.scan({ from: keys.log(id, this.done + 1), to: keys.log(id, ENDLESS), limit: 1 })[0];
+    if (newest !== undefined && !newest.isDamaged) return false;
+    const before = spared(() => storedMeta(this.#source, id));
+    rows.put(keys.meta(id), encodeRow(meta).text);
+    moveListed(rows, keys, before, meta);
+    if (spared(() => rows.get(keys.head(id))) === undefined) rows.put(keys.head(id), JSON.stringify(this.#head()));
+    for (const [turnId, seq] of this.#open)
+      rows.put(keys.openTurn(id, turnId), JSON.stringify({ threadId: meta.id, turnId, seq }));
+    log.warn({ threadId: id, head: this.done }, 'the tables of a thread were made anew from its log');
+    return true;
+  }
+
+  #derive(stored: StoredEvent): void {
+    const { rows, keys } = this.#source;
+    const before = this.meta ?? beginning(stored) ?? this.#fallback;
+    if (before === undefined) return;
+    this.#makeRoom(stored.event);
+    const { meta, changes } = derive(before, stored, this.#tables);
+    this.meta = meta;
+    this.done = stored.seq;
+    for (const change of changes) {
+      applyChange(rows, keys, this.#id, change);
+      if (change.change === 'turnOpened') this.#open.set(change.turnId, change.seq);
+      if (change.change === 'turnClosed' || change.change === 'turnReverted') this.#open.delete(change.row.id);
+    }
+  }
+
+  /** A place that cannot be read, or is wrong, is found anew. */
+  #makeRoom(event: ThreadEvent): void {
+    const { rows, keys } = this.#source;
+    if (event.type !== 'itemStarted' && event.type !== 'itemCompleted') return;
+    const place = this.#tables.itemSeq(event.item.id);
+    if (place !== undefined && place > this.done) rows.remove(keys.itemSeq(this.#id, event.item.id));
+  }
+
+  #head(): Head {
+    const { rows, keys } = this.#source;
+    const last = (from: Key, to: Key) => rows.scan({ from, to, reverse: true, limit: 1 })[0];
+    const kept = last(keys.log(this.#id, 0), keys.log(this.#id, ENDLESS));
+    const delta = last(keys.deltasFrom(this.#id, 0), keys.deltasFrom(this.#id, ENDLESS));
+    const link = kept === undefined || kept.isDamaged ? firstLink(this.#id) : linkOf(kept.text);
+    const streamed = delta === undefined || delta.isDamaged ? 0 : lastSeq(decode<StoredEvent>(delta.text).value);
+    return { seq: Math.max((kept?.key[4] as Seq | undefined) ?? 0, streamed), link };
+  }
+}
+
+function beginning({ event }: StoredEvent): ThreadMeta | undefined {
+  return event.type === 'threadCreated' ? wholeMeta(event.meta) : undefined;
+}
+
+function storedMeta(source: Source, id: ThreadId): ThreadMeta | undefined {
+  const text = source.rows.get(source.keys.meta(id));
+  return text === undefined ? undefined : wholeMeta(reviveSync(source, id, decode<ThreadMeta>(text)));
+}
