@@ -18,9 +18,11 @@ import type { Log } from './base/log.ts';
 import { childEnvironment } from './children/environment.ts';
 import { createChildren } from './children/spawn.ts';
 import { catalogueHandlers } from './config/catalogues.ts';
+import { checkCeiling } from './config/ceiling.ts';
 import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
+import type { Config } from './config/schema.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
@@ -29,6 +31,7 @@ import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
 import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
+import type { Proposal } from './model/approval.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
@@ -44,6 +47,7 @@ import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
+import { shellHandlers } from './threads/shell-handlers.ts';
 import { createSubscribers } from './threads/subscriber.ts';
 import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
@@ -107,7 +111,12 @@ export async function createApp(options: AppOptions): Promise<App> {
     const sandbox = options.sandbox ?? createSandboxProbe();
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
-    const broker = new ApprovalBroker({ clock, log, unattended: () => latest.config.unattended });
+    const broker = new ApprovalBroker({
+      clock,
+      log,
+      unattended: () => latest.config.unattended,
+      mayAccept: (by, proposal) => barredByCeiling(by, proposal, latest.config),
+    });
     const hidden = [directory];
     const programEnvironment = childEnvironment(environment);
     const backend = createBackend(backendName ?? 'unavailable', { config, keys, environment });
@@ -119,6 +128,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       log,
       validates: options.validatesResults ?? false,
       idleMs: () => latest.config.idle_unload_seconds * 1000,
+      checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
       tools: {
         broker,
         prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
@@ -165,6 +175,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...queueHandlers(registry, settings),
       ...listHandlers(registry),
       ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),
+      ...shellHandlers({ registry, settings }),
       ...configHandlers({ source: config, cwd }),
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
@@ -235,6 +246,12 @@ function chosenBackend(configured: string | null): BackendName | undefined {
     throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
   }
   return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
+}
+
+/** A remote person's yes reaches no further than the operator lets remote threads go. */
+function barredByCeiling(by: Principal, { sandbox }: Proposal, { remote }: Config): string | undefined {
+  if (by.isLocal || sandbox === 'sandboxed' || remote.sandbox === 'danger-full-access') return undefined;
+  return 'remote clients may not let a command leave the sandbox here';
 }
 
 /** Queued input needs a queue, which threads do not have: such a start is refused like any other on a busy thread. */

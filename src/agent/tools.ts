@@ -108,14 +108,17 @@ class CommandCall {
     const { approvalPolicy, sandboxPolicy } = this.#port.settings();
     const { isAvailable } = await this.#parts.runner.sandbox();
     const runs: RunsAs = this.#command.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
+    // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
+    const isHeld = this.#port.isCapped() && runs !== 'sandboxed';
+    const amendment = proposedAmendment(this.#shell, this.#command.line);
     return decideCommand(
       { escalate: this.#command.escalate },
       {
         policy: approvalPolicy,
         sandbox: sandboxPolicy,
         sandboxHolds: isAvailable,
-        isGranted: this.#port.grants.has(this.#operationDigest(runs)),
-        hasPrefixRule: await this.#parts.prefixRules.covers(proposedAmendment(this.#shell, this.#command.line)),
+        isGranted: !isHeld && this.#port.grants.has(this.#operationDigest(runs)),
+        hasPrefixRule: !isHeld && (await this.#parts.prefixRules.covers(amendment)),
       },
     );
   }

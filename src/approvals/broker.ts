@@ -14,6 +14,8 @@ export interface BrokerOptions {
   readonly log: Log;
   /** What to do when nobody is listening: leave the question standing, or refuse. */
   readonly unattended: () => 'wait' | 'decline';
+  /** Why this person's acceptance does not count, if it does not: a refusal then. */
+  readonly mayAccept: (by: Principal, proposal: Proposal) => string | undefined;
 }
 
 /** How one question ended for the tool that asked. */
@@ -85,9 +87,18 @@ export class ApprovalBroker {
       return;
     }
     const decision = readDecision(standing.proposal, answer);
-    if (typeof decision === 'object' && 'problem' in decision)
-      standing.settle({ by: 'badAnswer', problem: decision.problem });
-    else standing.settle({ by: 'answer', decision, subject: by.subject });
+    const problem = typeof decision === 'object' && 'problem' in decision ? decision.problem : undefined;
+    const barred = problem ?? this.#barred(decision as Decision, by, standing.proposal);
+    if (barred !== undefined) standing.settle({ by: 'badAnswer', problem: barred });
+    else standing.settle({ by: 'answer', decision: decision as Decision, subject: by.subject });
+  }
+
+  /** Why a decision is beyond what this person may decide. */
+  #barred(decision: Decision, by: Principal, proposal: Proposal): string | undefined {
+    if (decision === 'decline' || decision === 'cancel') return undefined;
+    if (typeof decision === 'object' && !by.permissions.has('admin'))
+      return 'remembering a rule needs the permission admin';
+    return this.#options.mayAccept(by, proposal);
   }
 
   async #conclude(port: ThreadPort, proposal: Proposal, requestId: number, resolution: Resolution): Promise<void> {

@@ -23,6 +23,8 @@ export interface ThreadPort {
 /** One turn of a thread, as tools see it. */
 export interface TurnPort extends ThreadPort {
   readonly turnId: TurnId;
+  /** Somebody under the operator's ceiling drives the turn. */
+  isCapped(): boolean;
   /** Grants that hold for this turn and for the thread while it is loaded. */
   readonly grants: GrantHolder;
   /** The question that stands about a call of the model since before a restart. */

@@ -7,7 +7,16 @@ import type { Seq } from './ids.ts';
 import { UserInput } from './input.ts';
 import { Item } from './item.ts';
 import { type Infer, schema } from './schema.ts';
-import { GitInfo, Goal, QueuedSubmission, ThreadMeta, ThreadSettings, WaitingFlag } from './thread.ts';
+import {
+  Attachment,
+  GitInfo,
+  Goal,
+  QueuedSubmission,
+  SectionPlace,
+  ThreadMeta,
+  ThreadSettings,
+  WaitingFlag,
+} from './thread.ts';
 import { TokenUsage, TurnError } from './turn.ts';
 
 const inTurn = { turnId: z.string() };
@@ -34,6 +43,14 @@ export const ThreadEvent = schema(() =>
     z.object({ type: z.literal('gitInfoChanged'), gitInfo: GitInfo().nullable() }),
     z.object({ type: z.literal('goalChanged'), goal: Goal().nullable(), turnId: z.string().nullable() }),
     z.object({ type: z.literal('queueChanged'), queue: z.array(QueuedSubmission()) }),
+    z.object({ type: z.literal('sectionChanged'), section: SectionPlace().nullable() }),
+    z.object({ type: z.literal('attachmentAdded'), attachment: Attachment() }),
+    z.object({
+      type: z.literal('attachmentRemoved'),
+      attachmentId: z.string(),
+      attachmentType: z.string(),
+      identityKey: z.string(),
+    }),
     z.object({
       type: z.literal('turnStarted'),
       ...inTurn,
@@ -41,6 +58,8 @@ export const ThreadEvent = schema(() =>
       startedAtMs: z.number(),
       preview: z.string(),
       outputSchema: z.unknown().optional(),
+      /** Begun by somebody whom the operator's ceiling holds: what others were allowed before does not widen it. */
+      isCapped: z.literal(true).optional(),
     }),
     z.object({ type: z.literal('itemStarted'), ...inTurn, item: Item() }),
     z.object({ type: z.literal('itemCompleted'), ...inTurn, item: Item() }),
@@ -62,6 +81,8 @@ export const ThreadEvent = schema(() =>
       itemId: z.string(),
       clientId: z.string().nullable(),
       content: z.array(UserInput()),
+      /** From here on the turn is held as if it had been begun under the ceiling. */
+      isCapped: z.literal(true).optional(),
     }),
     /** An empty `turnId`: a client put it there, outside any turn. */
     z.object({ type: z.literal('contextAdded'), ...inTurn, items: z.array(ContextItem()) }),

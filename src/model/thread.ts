@@ -70,9 +70,46 @@ export const QueuedSubmission = schema(() =>
     input: z.array(UserInput()),
     clientUserMessageId: z.string(),
     responsesapiClientMetadata: z.record(z.string(), z.string()).nullable(),
+    /** Ours: added by somebody whom the operator's ceiling holds. */
+    isCapped: z.literal(true).optional(),
   }),
 );
 export type QueuedSubmission = Infer<typeof QueuedSubmission>;
+
+const SectionAppearance = schema(() => z.object({ icon: z.string().nullable(), color: z.string().nullable() }));
+
+/** A named group of threads, for the eye only: it allows nothing and forbids nothing. */
+export const ThreadSection = schema(() =>
+  z.object({ id: z.string(), name: z.string(), appearance: SectionAppearance().nullable() }),
+);
+export type ThreadSection = Infer<typeof ThreadSection>;
+
+/** The section that every tenant has. */
+export const PINNED: ThreadSection = { id: '01984de2-8f74-7c91-a3b2-5c5e937cf318', name: 'Pinned', appearance: null };
+
+/** Where a thread is within a section; a section that is gone holds nothing. */
+export const SectionPlace = schema(() =>
+  z.object({
+    id: z.string(),
+    enteredAtMs: z.number(),
+    /** Orders the threads of the section by its characters. */
+    position: z.string(),
+  }),
+);
+export type SectionPlace = Infer<typeof SectionPlace>;
+
+/** Something from outside that belongs to a thread, known to it by type and key. */
+export const Attachment = schema(() =>
+  z.object({
+    id: z.string(),
+    attachmentType: z.string(),
+    identityKey: z.string(),
+    /** JSON text: as one string it is kept once however many threads have it. */
+    payload: z.string(),
+    createdAtMs: z.number(),
+  }),
+);
+export type Attachment = Infer<typeof Attachment>;
 
 /** The catalogue's row of a thread: everything that lists and snapshots show without reading its log. Times in epoch ms. */
 export const ThreadMeta = schema(() =>
@@ -102,6 +139,7 @@ export const ThreadMeta = schema(() =>
     goal: Goal().nullable(),
     /** First in, first out. */
     queue: z.array(QueuedSubmission()),
+    section: SectionPlace().nullable(),
     /** The last turn ended as failed, and none has begun since. */
     failed: z.boolean(),
   }),
@@ -135,8 +173,8 @@ export const Thread = schema(() =>
     parentThreadId: z.null(),
     preview: z.string(),
     ephemeral: z.boolean(),
-    section: z.null(),
-    sectionEnteredAt: z.null(),
+    section: ThreadSection().nullable(),
+    sectionEnteredAt: z.number().nullable(),
     projectId: z.null(),
     historyMode: z.enum(['paginated', 'legacy']),
     modelProvider: z.string(),

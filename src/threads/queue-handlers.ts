@@ -1,5 +1,6 @@
 // Input that waits until the thread is idle: kept in order, over restarts, and begun when a turn has completed.
 
+import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
 import { newId } from '../model/ids.ts';
@@ -9,7 +10,7 @@ import { implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
 import { queueMethods } from './queue-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
-import { checkInput, type SettingsParts } from './settings.ts';
+import { checkInput, checkMayRun, type SettingsParts } from './settings.ts';
 import { newTurnView } from './view.ts';
 
 /** Input that may wait on one thread. */
@@ -23,6 +24,8 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       checkIsInput(threadId, input);
       await checkInput(input, context.session.principal, settings);
       const runtime = await loaded(context, threadId);
+      const { principal } = context.session;
+      await checkMayRun(runtime.meta.settings, principal, settings);
       const { queue } = runtime.meta;
       if (queue.length >= MAX_QUEUED)
         throw new AppError('conflict', `no more than ${MAX_QUEUED} inputs may wait`, { threadId });
@@ -31,6 +34,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
         input,
         clientUserMessageId,
         responsesapiClientMetadata: params.responsesapiClientMetadata ?? null,
+        ...cappedBy(principal),
       };
       const reply = { queuedSubmission: added };
       const release = runtime.hold();
@@ -55,7 +59,8 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       const runtime = await loaded(context, threadId);
       const known = entryOf(runtime.meta.queue, queuedSubmissionId);
       const metadata = params.responsesapiClientMetadata ?? known.responsesapiClientMetadata;
-      const updated: QueuedSubmission = { ...known, input, responsesapiClientMetadata: metadata };
+      const capped = cappedBy(context.session.principal);
+      const updated: QueuedSubmission = { ...known, input, responsesapiClientMetadata: metadata, ...capped };
       const reply = { queuedSubmission: updated };
       const queue = runtime.meta.queue.map((each) => (each.id === updated.id ? updated : each));
       context.afterReply(runtime.hold());
@@ -87,6 +92,8 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
     threadQueueStart: async ({ threadId, queuedSubmissionId }, context) => {
       const runtime = await loaded(context, threadId);
       const { queue } = runtime.meta;
+      const { principal } = context.session;
+      await checkMayRun(runtime.meta.settings, principal, settings);
       const next = queuedSubmissionId ? entryOf(queue, queuedSubmissionId) : queue[0];
       if (!next) throw new AppError('conflict', 'no queued submission to start', { threadId });
       const turnId = newId();
@@ -96,10 +103,15 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
         release();
         runtime.begin(turnId);
       });
-      await runtime.startQueued(next, turnId, context.once(reply));
+      await runtime.startQueued({ ...next, ...cappedBy(principal) }, turnId, context.once(reply));
       return reply;
     },
   });
+}
+
+/** Whoever adds, changes or starts input under the ceiling keeps its turn there. */
+function cappedBy(principal: Principal): { isCapped?: true } {
+  return principal.isLocal ? {} : { isCapped: true };
 }
 
 function checkIsInput(threadId: string, input: readonly UserInput[]): void {

@@ -11,7 +11,7 @@ import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
-import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
+import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ContextCache } from './context-cache.ts';
 import { eventsOfTurns, loadThread } from './loading.ts';
 import type { NoticeKind, Notices } from './notices.ts';
@@ -28,6 +28,8 @@ export interface RegistryParts {
   readonly validates: boolean;
   /** Milliseconds after which a thread without listeners and turn is unloaded. */
   readonly idleMs: () => number;
+  /** Rejects settings that are wider than the operator's ceiling. */
+  readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
 }
 
 interface Loaded {
@@ -228,6 +230,7 @@ export class ThreadRegistry implements Closable {
         backend,
         tools,
         contexts: this.#contexts,
+        checkCapped: this.#parts.checkCapped,
         validates: this.#parts.validates,
         clock,
         log,

@@ -11,7 +11,8 @@ import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { deferred } from '../base/signals.ts';
 import type { ThreadStore } from '../history/store.ts';
-import type { EventOf } from '../model/event.ts';
+import type { ContextItem } from '../model/context.ts';
+import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type TurnId } from '../model/ids.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
@@ -30,6 +31,15 @@ export interface TurnParts {
 /** How long an interrupt waits for what runs, in milliseconds. */
 const SETTLE_MS = 10_000;
 
+/** Work of a turn beside or instead of its backend's; gives what the next turn's model is told about it. */
+export type OwnWork = (port: TurnPort, signal: AbortSignal) => Promise<readonly ContextItem[]>;
+
+/** A turn that does not ask the backend, and the events that begin its work. */
+export interface OwnTurn {
+  readonly work: OwnWork;
+  readonly events: readonly ThreadEvent[];
+}
+
 const NO_TEXTS: ReadonlyMap<ItemId, string> = new Map();
 
 export class RunningTurn {
@@ -43,8 +53,14 @@ export class RunningTurn {
   readonly #steering: SteeringBox;
   readonly #settled = deferred();
   readonly #done = deferred();
+  readonly #own: OwnWork | undefined;
+  readonly #beside = new Set<Promise<void>>();
+  readonly #notes: ContextItem[] = [];
+  #isEnding = false;
 
-  constructor(id: TurnId, thread: ThreadLog, parts: TurnParts) {
+  /** `own`: what the turn does in place of asking the backend. */
+  constructor(id: TurnId, thread: ThreadLog, parts: TurnParts, own?: OwnWork) {
+    this.#own = own;
     this.id = id;
     this.done = this.#done.promise;
     this.#thread = thread;
@@ -65,6 +81,19 @@ export class RunningTurn {
   /** Hands over input that is on disk. */
   steer(input: EventOf<'steered'>): void {
     this.#steering.put(input);
+  }
+
+  /**
+   * Keeps the turn from ending until the returned function has been called and the work that it was given is done. Undefined: the
+   * turn is ending already.
+   */
+  join(): ((work: OwnWork | undefined) => void) | undefined {
+    if (this.#isEnding) return undefined;
+    const given = deferred<OwnWork | undefined>();
+    const beside = given.promise.then((work) => work && this.#do(work)).catch(() => {});
+    this.#beside.add(beside);
+    void beside.then(() => this.#beside.delete(beside));
+    return given.resolve;
   }
 
   /** Settles when nothing of the turn can have an effect any more; rejects as *notSettled* after ten seconds. */
@@ -105,6 +134,30 @@ export class RunningTurn {
   }
 
   async #run(): Promise<TurnEnd> {
+    try {
+      return await (this.#own ? this.#runOwn(this.#own) : this.#runBackend());
+    } finally {
+      while (this.#beside.size > 0) await Promise.all(this.#beside);
+      this.#isEnding = true;
+    }
+  }
+
+  async #runOwn(work: OwnWork): Promise<TurnEnd> {
+    if (!this.#abort.signal.aborted) await this.#do(work);
+    return { status: this.#abort.signal.aborted ? 'interrupted' : 'completed' };
+  }
+
+  async #do(work: OwnWork): Promise<void> {
+    try {
+      this.#notes.push(...(await work(this.#port(), this.#abort.signal)));
+    } catch (error) {
+      if (this.#abort.signal.aborted) return;
+      const about = { err: error, threadId: this.#thread.threadId, turnId: this.id };
+      this.#parts.log.error(about, 'work of a turn failed');
+    }
+  }
+
+  async #runBackend(): Promise<TurnEnd> {
     const { backend, clock, log, tools } = this.#parts;
     const { meta, turn } = this.#thread.accepted;
     const { settings } = meta;
@@ -142,7 +195,10 @@ export class RunningTurn {
     if (!thread.turn) return;
     const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };
     grants.endTurn();
-    await this.#thread.append(endingEvents(thread, thread.turn, ending));
+    const events = endingEvents(thread, thread.turn, ending);
+    // In the order of the model's view they may not come between a call and its output.
+    const notes = this.#notes.map((note): ThreadEvent => ({ type: 'contextAdded', turnId: this.id, items: [note] }));
+    await this.#thread.append([...events.slice(0, -1), ...notes, ...events.slice(-1)]);
     this.#hasCompleted = end.status === 'completed';
   }
 
@@ -154,6 +210,7 @@ export class RunningTurn {
       threadId: thread.threadId,
       turnId: this.id,
       grants,
+      isCapped: () => thread.accepted.turn?.isCapped ?? false,
       settings: () => thread.accepted.meta.settings,
       append: (events) => thread.append(events),
       stream: (delta) => thread.stream(delta),

@@ -11,21 +11,23 @@ import { Mailbox } from '../base/mailbox.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
-import { previewOf, type UserInput } from '../model/input.ts';
 import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
-import { RunningTurn } from './running-turn.ts';
+import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
 import { type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
-import { messageEvents } from './steering.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { endingEvents } from './turn-ending.ts';
+import { emptyTurn, type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
+import { type ShellRequest, UserShell } from './user-shell.ts';
 
 export interface RuntimeParts {
   readonly store: ThreadStore;
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly contexts: ContextCache;
+  /** Rejects settings that are wider than the operator's ceiling. */
+  readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
   /** Checks what is sent against its schemas: for tests and development. */
   readonly validates: boolean;
   readonly clock: Clock;
@@ -34,14 +36,6 @@ export interface RuntimeParts {
   readonly published: (runtime: ThreadRuntime, events: readonly StoredEvent[]) => void;
   /** The log cannot be written: the thread has to be loaded again. */
   readonly failed: (runtime: ThreadRuntime) => void;
-}
-
-export interface TurnInput {
-  readonly turnId: TurnId;
-  readonly rootTurnId: TurnId | undefined;
-  readonly input: readonly UserInput[];
-  readonly clientId: string | null;
-  readonly outputSchema: unknown;
 }
 
 export class ThreadRuntime implements Closable {
@@ -127,12 +121,13 @@ export class ThreadRuntime implements Closable {
   }
 
   /** Accepts waiting input as a turn and takes it off the queue; like `startTurn`. */
-  startQueued({ id, input, clientUserMessageId }: QueuedSubmission, turnId: TurnId, once?: Once): Promise<void> {
+  startQueued(entry: QueuedSubmission, turnId: TurnId, once?: Once): Promise<void> {
+    const { id, input, clientUserMessageId: clientId, isCapped = false } = entry;
     return this.#mailbox.run(async () => {
       const waiting = this.#log.accepted.meta.queue;
       const queue = waiting.filter((each) => each.id !== id);
       if (queue.length === waiting.length) throw new AppError('notFound', `queued submission not found: ${id}`);
-      const turn = { turnId, rootTurnId: undefined, input, clientId: clientUserMessageId, outputSchema: undefined };
+      const turn = { turnId, rootTurnId: undefined, input, clientId, outputSchema: undefined, isCapped };
       await this.#accept(turn, [{ type: 'queueChanged', queue }], once);
     });
   }
@@ -143,6 +138,7 @@ export class ThreadRuntime implements Closable {
     if (!next || this.activeTurnId !== undefined) return;
     const turnId = newId();
     try {
+      if (next.isCapped) await this.#parts.checkCapped(this.meta.settings);
       await this.startQueued(next, turnId);
       this.begin(turnId);
     } catch (error) {
@@ -156,8 +152,42 @@ export class ThreadRuntime implements Closable {
     if (running?.id === turnId) void this.#drive(running);
   }
 
+  /**
+   * Accepts a command of the user, in the running turn or in a turn of its own: stored when this settles, running once the
+   * returned function has been called.
+   */
+  async startShell(wanted: ShellRequest, once?: Once): Promise<() => void> {
+    const { clock, tools } = this.#parts;
+    const command = await UserShell.prepare(wanted, this.meta.settings.cwd, tools, clock);
+    for (;;) {
+      const begin = await this.#mailbox.run(() => this.#acceptShell(command, once));
+      if (begin) return begin;
+      await this.#running?.done;
+    }
+  }
+
+  /** Undefined: the running turn is about to end. */
+  async #acceptShell(command: UserShell, once?: Once): Promise<(() => void) | undefined> {
+    const work: OwnWork = (port, signal) => command.run(port, signal);
+    const running = this.#running;
+    if (!running) {
+      const turnId = newId();
+      await this.#accept(emptyTurn(turnId), [], once, { work, events: [command.started(turnId)] });
+      return () => this.begin(turnId);
+    }
+    const join = running.join();
+    if (!join) return undefined;
+    try {
+      await this.#log.append([command.started(running.id)], once);
+    } catch (error) {
+      join(undefined);
+      throw error;
+    }
+    return () => join(work);
+  }
+
   /** Adds input to the running turn: on disk when this settles. */
-  steer(expected: TurnId, input: readonly UserInput[], clientId: string | null, once?: Once): Promise<void> {
+  steer(expected: TurnId, { input, clientId, isCapped }: SteerInput, once?: Once): Promise<void> {
     return this.#mailbox.run(async () => {
       const running = this.#running;
       const active = this.activeTurnId;
@@ -167,7 +197,14 @@ export class ThreadRuntime implements Closable {
         const text = `expected active turn id \`${expected}\` but found \`${active}\``;
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
-      const event = { type: 'steered' as const, turnId: active, itemId: newId(), clientId, content: [...input] };
+      const event = {
+        type: 'steered' as const,
+        turnId: active,
+        itemId: newId(),
+        clientId,
+        content: [...input],
+        ...(isCapped ? { isCapped: true as const } : {}),
+      };
       await this.#log.append([event], once);
       running.steer(event);
     });
@@ -224,24 +261,13 @@ export class ThreadRuntime implements Closable {
     this.#log.forget();
   });
 
-  /** Stores the beginning of a turn; `before` goes into the same transaction. */
-  async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once): Promise<void> {
+  /** Stores the beginning of a turn; what goes with it is in the same transaction. */
+  async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
-    const { turnId, input, clientId, outputSchema } = turn;
-    const atMs = this.#parts.clock.now();
-    const started: ThreadEvent = {
-      type: 'turnStarted',
-      turnId,
-      rootTurnId: turn.rootTurnId ?? turnId,
-      startedAtMs: atMs,
-      preview: previewOf(input),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-    };
-    const content = [...input];
-    const message = input.length === 0 ? [] : messageEvents({ turnId, itemId: newId(), content, clientId }, atMs);
-    this.#running = this.#prepare(turnId);
+    this.#running = this.#prepare(turn.turnId, own?.work);
     try {
-      await this.#log.append([...before, started, ...message], once);
+      const events = startEvents(turn, this.#parts.clock.now());
+      await this.#log.append([...before, ...events, ...(own?.events ?? [])], once);
     } catch (error) {
       this.#running = undefined;
       throw error;
@@ -257,9 +283,9 @@ export class ThreadRuntime implements Closable {
     });
   }
 
-  #prepare(turnId: TurnId): RunningTurn {
+  #prepare(turnId: TurnId, own?: OwnWork): RunningTurn {
     const { store, backend, tools, clock, log } = this.#parts;
-    return new RunningTurn(turnId, this.#log, { store, backend, tools, grants: this.#grants, clock, log });
+    return new RunningTurn(turnId, this.#log, { store, backend, tools, grants: this.#grants, clock, log }, own);
   }
 
   async #drive(running: RunningTurn): Promise<void> {

@@ -13,6 +13,8 @@ export interface OpenTurn {
   readonly seq: Seq;
   readonly startedAtMs: number;
   readonly outputSchema: unknown;
+  /** Somebody under the operator's ceiling drives it, alone or with others. */
+  readonly isCapped: boolean;
   /** Items that were begun and not completed. */
   readonly items: ReadonlyMap<ItemId, Item>;
   readonly lastMessage: ItemOf<'agentMessage'> | null;
@@ -49,9 +51,9 @@ export function applyEvent(thread: LiveThread, stored: StoredEvent, lastSeq: Seq
 
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
   if (event.type === 'turnStarted') {
-    const { turnId: id, rootTurnId, startedAtMs, outputSchema } = event;
+    const { turnId: id, rootTurnId, startedAtMs, outputSchema, isCapped = false } = event;
     const nothing = { items: new Map(), lastMessage: null, questions: new Map(), steered: [] };
-    return { id, rootTurnId, seq, startedAtMs, outputSchema, ...nothing };
+    return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, ...nothing };
   }
   if (!turn || !('turnId' in event) || event.turnId !== turn.id) return turn;
   switch (event.type) {
@@ -76,7 +78,7 @@ function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTu
       return { ...turn, questions };
     }
     case 'steered':
-      return { ...turn, steered: [...turn.steered, event] };
+      return { ...turn, steered: [...turn.steered, event], isCapped: turn.isCapped || event.isCapped === true };
     default:
       return turn;
   }

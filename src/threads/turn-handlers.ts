@@ -40,7 +40,11 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       if (active !== undefined && (params.ifBusy ?? (await ifBusy())) === 'steer') {
         await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
-        await runtime.steer(active, params.input, clientId, context.once(reply));
+        await runtime.steer(
+          active,
+          { input: params.input, clientId, isCapped: !principal.isLocal },
+          context.once(reply),
+        );
         return reply;
       }
       const before = runtime.meta.settings;
@@ -61,6 +65,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         input: params.input,
         clientId,
         outputSchema: params.outputSchema ?? undefined,
+        isCapped: !principal.isLocal,
       };
       await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
       return reply;
@@ -74,7 +79,9 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const runtime = await threadOf(context, threadId);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);
       const reply = { turnId: expectedTurnId };
-      await runtime.steer(expectedTurnId, input, params.clientUserMessageId ?? null, context.once(reply));
+      const clientId = params.clientUserMessageId ?? null;
+      const isCapped = !context.session.principal.isLocal;
+      await runtime.steer(expectedTurnId, { input, clientId, isCapped }, context.once(reply));
       return reply;
     },
 

@@ -29,7 +29,12 @@ function bench(options: { readonly unattended?: 'wait' | 'decline'; readonly aud
     append: async (events) => stored.push(...events),
     audience: () => options.audience ?? [localPrincipal],
   };
-  const broker = new ApprovalBroker({ clock, log: silentLog(), unattended: () => options.unattended ?? 'wait' });
+  const broker = new ApprovalBroker({
+    clock,
+    log: silentLog(),
+    mayAccept: () => undefined,
+    unattended: () => options.unattended ?? 'wait',
+  });
   const ask = (id: string, signal = new AbortController().signal, isStored = false) => {
     const answer = broker.ask(port as ThreadPort, proposal(id), signal, { isStored });
     answer.catch(() => {});

@@ -1,0 +1,44 @@
+// How a turn begins: its first events, for what a client sends and for what the user runs without asking the model.
+
+import type { ThreadEvent } from '../model/event.ts';
+import { newId, type TurnId } from '../model/ids.ts';
+import { previewOf, type UserInput } from '../model/input.ts';
+import { messageEvents } from './steering.ts';
+
+export interface TurnInput {
+  readonly turnId: TurnId;
+  readonly rootTurnId: TurnId | undefined;
+  readonly input: readonly UserInput[];
+  readonly clientId: string | null;
+  readonly outputSchema: unknown;
+  /** Somebody under the operator's ceiling begins it. */
+  readonly isCapped: boolean;
+}
+
+export type SteerInput = Pick<TurnInput, 'input' | 'clientId' | 'isCapped'>;
+
+export function startEvents(turn: TurnInput, atMs: number): ThreadEvent[] {
+  const { turnId, input, clientId, outputSchema } = turn;
+  const started: ThreadEvent = {
+    type: 'turnStarted',
+    turnId,
+    rootTurnId: turn.rootTurnId ?? turnId,
+    startedAtMs: atMs,
+    preview: previewOf(input),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...(turn.isCapped ? { isCapped: true as const } : {}),
+  };
+  const content = [...input];
+  const message = input.length === 0 ? [] : messageEvents({ turnId, itemId: newId(), content, clientId }, atMs);
+  return [started, ...message];
+}
+
+/** A turn without input. */
+export const emptyTurn = (turnId: TurnId): TurnInput => ({
+  turnId,
+  rootTurnId: undefined,
+  input: [],
+  clientId: null,
+  outputSchema: undefined,
+  isCapped: false,
+});

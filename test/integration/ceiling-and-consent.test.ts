@@ -1,0 +1,84 @@
+// What a remote client can set going, and how far its yes reaches: no further than the operator lets remote threads go.
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Principal } from '../../src/auth/principal.ts';
+import { cleanUp, type RunningApp, startApp, temporaryFolder } from '../harness/start-app.ts';
+import type { TestClient } from '../harness/test-client.ts';
+import { startThread, text } from '../harness/turns.ts';
+
+afterEach(cleanUp);
+
+const REMOTE: Principal = {
+  tenant: 'local',
+  subject: 'someone',
+  permissions: new Set(['thread:read', 'thread:write', 'approval:resolve']),
+  isLocal: false,
+};
+
+let server: RunningApp;
+let local: TestClient;
+let remote: TestClient;
+let root: string;
+
+beforeEach(async () => {
+  root = join(await temporaryFolder(), 'root');
+  await mkdir(root);
+  server = await startApp({ config: { remote: { roots: [root] } } });
+  local = await server.connect({ experimentalApi: true });
+  remote = await server.connectAs(REMOTE, { experimentalApi: true });
+});
+
+const amendment = { acceptWithExecpolicyAmendment: { execpolicy_amendment: ['echo', 'x'] } };
+
+describe('the yes of a remote client', () => {
+  test.each<[string, unknown]>([
+    ['once', 'accept'],
+    ['for the session', 'acceptForSession'],
+    ['for ever', amendment],
+  ])('does not let a command leave the sandbox, %s', async (_, decision) => {
+    const threadId = await startThread(remote, { cwd: root });
+    await remote.request('turn/start', { threadId, input: text('run! echo x') });
+    const question = await remote.asked();
+    question.answer({ decision });
+    const { item } = await remote.notified('item/completed', (params) => params.item.type === 'commandExecution');
+    expect(item).toMatchObject({ status: 'declined', exitCode: null });
+    const { message } = await remote.notified('warning');
+    expect(message).toMatch(/refused/);
+    await remote.notified('turn/completed');
+  });
+
+  test('a local person may let it leave, and is asked again for the next turn of the remote client', async () => {
+    const threadId = await startThread(remote, { cwd: root });
+    await local.request('thread/resume', { threadId });
+    for (const decision of ['acceptForSession', amendment, 'decline']) {
+      const { turn } = await remote.request('turn/start', { threadId, input: text('run! echo x') });
+      const question = await local.asked();
+      question.answer({ decision });
+      await remote.notified('turn/completed', (params) => params.turn.id === turn.id);
+    }
+  });
+});
+
+describe('input that waits', () => {
+  test('may not be left by a remote client on a thread that is too wide for it', async () => {
+    const threadId = await startThread(local, { cwd: root, sandbox: 'danger-full-access' });
+    const wish = { threadId, input: text('run echo x'), clientUserMessageId: 'm' };
+    expect((await remote.refusal('thread/queue/add', wish)).data.kind).toBe('forbidden');
+    await local.request('turn/start', { threadId, input: text('hang') });
+    const mine = await local.request('thread/queue/add', { ...wish, clientUserMessageId: 'mine' });
+    const start = { threadId, queuedSubmissionId: mine.queuedSubmission.id };
+    expect((await remote.refusal('thread/queue/start', start)).data.kind).toBe('forbidden');
+  });
+
+  test('is not begun when the thread has become too wide for whoever left it', async () => {
+    const threadId = await startThread(local, { cwd: root, sandbox: 'read-only', approvalPolicy: 'on-request' });
+    await local.request('turn/start', { threadId, input: text('say 40 words at 100 a second') });
+    await remote.request('thread/queue/add', { threadId, input: text('run echo x'), clientUserMessageId: 'm' });
+    await local.request('thread/settings/update', { threadId, sandboxPolicy: { type: 'dangerFullAccess' } });
+    await local.notified('turn/completed');
+    const { data } = await local.request('thread/queue/list', { threadId });
+    expect(data).toHaveLength(1);
+  });
+});
