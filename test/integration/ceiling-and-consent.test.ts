@@ -54,7 +54,7 @@ describe('the yes of a remote client', () => {
     await local.request('thread/resume', { threadId });
     for (const decision of ['acceptForSession', amendment, 'decline']) {
       const { turn } = await remote.request('turn/start', { threadId, input: text('run! echo x') });
-      const question = await local.asked();
+      const question = await local.asked((params) => params.turnId === turn.id);
       question.answer({ decision });
       await remote.notified('turn/completed', (params) => params.turn.id === turn.id);
     }
