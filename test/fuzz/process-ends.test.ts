@@ -1,0 +1,112 @@
+// Programs that do what they can to outlive their end: each ends once, all its bytes are told, and nothing of it is left.
+
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { bash, exited, streamed } from '../harness/processes.ts';
+import { cleanUp, startApp } from '../harness/start-app.ts';
+import { eventually, isRunning } from '../unit/children/waiting.ts';
+
+afterEach(cleanUp);
+
+/** 1,000 by command. */
+const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 20);
+
+interface Kind {
+  /** `$1` is the file for the pids of everything that is started. */
+  readonly script: string;
+  readonly isKilled?: boolean;
+  readonly exitCode: number;
+  /** Bytes of standard output; undefined: it depends on when the kill comes. */
+  readonly bytes?: number;
+  readonly pids: number;
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  'ignores signals': {
+    script: 'trap "" TERM HUP INT; echo $$ >>$1; printf ready; while :; do sleep 1; done',
+    isKilled: true,
+    exitCode: 137,
+    bytes: 5,
+    pids: 1,
+  },
+  'forks twice': {
+    script:
+      '( ( trap "" HUP; echo $BASHPID >>$1; exec setsid sleep 60 >/dev/null 2>&1 ) & ) ; echo $$ >>$1; printf gone; exit 4',
+    exitCode: 4,
+    bytes: 4,
+    pids: 2,
+  },
+  'leaves its environment behind': {
+    script: '(echo $BASHPID >>$1; exec env -i /bin/sleep 60 >/dev/null 2>&1) & echo $$ >>$1; printf gone',
+    exitCode: 0,
+    bytes: 4,
+    pids: 2,
+  },
+  'holds the pipes': {
+    script: '(trap "" TERM; echo $BASHPID >>$1; sleep 60) & echo $$ >>$1; printf held; exit 5',
+    exitCode: 5,
+    bytes: 4,
+    pids: 2,
+  },
+  floods: { script: 'echo $$ >>$1; head -c 3000000 /dev/zero; exit 6', exitCode: 6, bytes: 3_000_000, pids: 1 },
+  'floods until it is killed': {
+    script: 'echo $$ >>$1; printf ready; exec yes',
+    isKilled: true,
+    exitCode: 137,
+    pids: 1,
+  },
+  'exits at once': { script: 'echo $$ >>$1; exit 7', exitCode: 7, bytes: 0, pids: 1 },
+};
+
+test(
+  `of ${ROUNDS} programs nothing is left`,
+  async () => {
+    const server = await startApp();
+    const client = await server.connect({ experimentalApi: true });
+    const kinds = Object.entries(KINDS);
+    const one = async (round: number) => {
+      const [what, kind] = kinds[round % kinds.length] as (typeof kinds)[number];
+      const name = `${round}: ${what}`;
+      const pids = join(server.workspace, String(round));
+      const tty = round % 3 === 2 && kind.bytes !== 3_000_000;
+      await client.request('process/spawn', {
+        cwd: server.workspace,
+        command: bash(kind.script, pids),
+        processHandle: name,
+        streamStdoutStderr: true,
+        outputBytesCap: null,
+        timeoutMs: null,
+        tty,
+      });
+      if (kind.isKilled) {
+        await client.message(() => streamed(client, name).length > 0, `output of ${name}`);
+        await client.request('process/kill', { processHandle: name });
+      }
+      const { exitCode } = await exited(client, name);
+      expect({ name, exitCode }).toEqual({ name, exitCode: kind.exitCode });
+      if (kind.bytes !== undefined)
+        expect({ name, bytes: streamed(client, name).length }).toEqual({ name, bytes: kind.bytes });
+      const started = () =>
+        existsSync(pids) ? readFileSync(pids, 'utf8').split('\n').filter(Boolean).map(Number) : [];
+      expect(started().length).toBeLessThanOrEqual(kind.pids);
+      const since = performance.now();
+      await eventually(`the end of everything of ${name}`, () => !started().some(isRunning));
+      expect(performance.now() - since).toBeLessThan(5_000);
+      rmSync(pids, { force: true });
+    };
+    const workers = Array.from({ length: 8 }, async (_, worker) => {
+      for (let round = worker; round < ROUNDS; round += 8) await one(round);
+    });
+    await Promise.all(workers);
+    const exits = client.news('process/exited').map((each) => each.processHandle);
+    expect(exits.length).toBe(ROUNDS);
+    expect(new Set(exits).size).toBe(ROUNDS);
+    await client.settled();
+    for (const name of exits) {
+      const told = client.transcript.filter((each) => each.params?.processHandle === name);
+      expect(told.at(-1)?.method).toBe('process/exited');
+    }
+  },
+  60_000 + ROUNDS * 1_000,
+);
