@@ -1,7 +1,7 @@
 // The one thread that ranks: started at first need, ended when nobody has searched for a while.
 
 import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
@@ -83,8 +83,8 @@ function isWhole(data: Uint8Array<ArrayBufferLike>): data is Uint8Array<ArrayBuf
 function startWorker(): Worker {
   if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./search-worker.cjs', import.meta.url), { env: {} });
   const workerData = {
-    loader: pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href,
-    file: new URL('./search-worker.ts', import.meta.url).href,
+    loader: createRequire(import.meta.url).resolve('tsx/cjs/api'),
+    file: fileURLToPath(new URL('./search-worker.ts', import.meta.url)),
   };
   return new Worker(FROM_SOURCE, { eval: true, workerData, env: {} });
 }
@@ -92,5 +92,6 @@ function startWorker(): Worker {
 /** Not even with its loader preloaded does Node take TypeScript as the first file of a thread. */
 const FROM_SOURCE = `
   const { loader, file } = require('node:worker_threads').workerData;
-  import(loader).then(({ register }) => { register(); return import(file); });
+  require(loader).register();
+  require(file);
 `;
