@@ -63,6 +63,7 @@ const metaOf = (id, index) => ({
   readState: { firstUnread: null, revision: 'r0' },
   goal: null,
   queue: [],
+  section: null,
   failed: false,
 });
 

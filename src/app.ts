@@ -38,6 +38,7 @@ import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
+import { attachmentHandlers } from './threads/attachment-handlers.ts';
 import { forkHandlers } from './threads/fork-handlers.ts';
 import { goalHandlers } from './threads/goal-handlers.ts';
 import { historyHandlers } from './threads/history-handlers.ts';
@@ -47,6 +48,7 @@ import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
+import { sectionHandlers } from './threads/section-handlers.ts';
 import { shellHandlers } from './threads/shell-handlers.ts';
 import { createSubscribers } from './threads/subscriber.ts';
 import { threadHandlers } from './threads/thread-handlers.ts';
@@ -172,6 +174,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...metadataHandlers(registry, settings),
       ...forkHandlers({ registry, settings, subscriberOf, clock, version }),
       ...goalHandlers(registry, clock),
+      ...sectionHandlers(registry, clock),
+      ...attachmentHandlers(registry, clock),
       ...queueHandlers(registry, settings),
       ...listHandlers(registry),
       ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),

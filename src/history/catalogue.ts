@@ -15,8 +15,21 @@ const LOOKED_AT = 2000;
 /** Up to so many threads are looked at one by one rather than in the order of the list. */
 const FEW = 500;
 
-const sortValue = (meta: ThreadMeta, sort: ThreadSortKey): number =>
-  sort === 'createdAt' ? meta.createdAtMs : sort === 'updatedAt' ? meta.updatedAtMs : meta.recencyAtMs;
+const ALL_SORT_KEYS: readonly ThreadSortKey[] = [...SORT_KEYS, 'sectionPosition'];
+
+/** What a thread is sorted by. */
+export function sortValue(meta: ThreadMeta, sort: ThreadSortKey): number | string {
+  switch (sort) {
+    case 'createdAt':
+      return meta.createdAtMs;
+    case 'updatedAt':
+      return meta.updatedAtMs;
+    case 'recencyAt':
+      return meta.recencyAtMs;
+    case 'sectionPosition':
+      return meta.section?.position ?? '';
+  }
+}
 
 /** Inside a transaction: moves the thread's entries from where `before` had them to where `after` has them. */
 export function moveListed(
@@ -26,7 +39,7 @@ export function moveListed(
   after: ThreadMeta | undefined,
 ): void {
   noteText(rows, keys, before, after);
-  for (const sort of SORT_KEYS) {
+  for (const sort of ALL_SORT_KEYS) {
     const [old, now] = [placesOf(keys, before, sort), placesOf(keys, after, sort)];
     for (let index = 0; index < Math.max(old.length, now.length); index += 1) {
       const [from, to] = [old[index], now[index]];
@@ -38,17 +51,23 @@ export function moveListed(
 }
 
 function placesOf(keys: Keys, meta: ThreadMeta | undefined, sort: ThreadSortKey): Key[] {
-  if (meta === undefined || !isListed(meta)) return [];
-  const { archived, settings, id } = meta;
+  if (meta === undefined) return [];
+  const { archived, settings, section, id } = meta;
   const ms = sortValue(meta, sort);
+  const inSection = section === null ? [] : [keys.ofSection(archived, sort, section.id, ms, id)];
+  // Whatever is in a section has a place there, listed or not.
+  if (sort === 'sectionPosition') return inSection;
+  if (!isListed(meta)) return [];
   return [
     keys.listed(archived, sort, ms, id),
     keys.ofCwd(archived, sort, settings.cwd, ms, id),
     keys.ofProvider(archived, sort, settings.modelProvider, ms, id),
+    ...inSection,
   ];
 }
 
-const samePlace = (a: Key, b: Key): boolean => a.every((element, index) => element === b[index]);
+const samePlace = (a: Key, b: Key): boolean =>
+  a.length === b.length && a.every((element, index) => element === b[index]);
 
 /** `metaOf` gives the row of a thread; a thread that has gone meanwhile is passed over. */
 export async function listThreads(
@@ -56,8 +75,9 @@ export async function listThreads(
   keys: Keys,
   query: ThreadQuery,
   metaOf: (id: ThreadId) => ThreadMeta | undefined,
+  isSection: (id: string) => boolean,
 ): Promise<ThreadPage> {
-  const fits = filterOf(query);
+  const fits = filterOf(query, isSection);
   const few = query.includedIds ?? fewOf(rows, keys, query);
   if (few !== undefined) return listIncluded(query, few, metaOf, fits);
   const walk = mergedWalk(rows, drivingPrefixes(rows, keys, query), query);
@@ -83,7 +103,9 @@ function fewOf(rows: Rows, keys: Keys, { searchTerm }: ThreadQuery): ThreadId[] 
 
 /** The index in which the fewest threads have to be looked at, as beginnings of its keys. */
 function drivingPrefixes(rows: Rows, keys: Keys, query: ThreadQuery): Key[] {
-  const { archived, sortKey } = query;
+  const { archived, sortKey, sectionId } = query;
+  if (typeof sectionId === 'string') return [keys.ofSection(archived, sortKey, sectionId)];
+  if (sortKey === 'sectionPosition') return [];
   const cwds = query.cwds && [...new Set(query.cwds)].map((cwd) => keys.ofCwd(archived, sortKey, cwd));
   const providers =
     query.modelProviders &&
@@ -133,7 +155,7 @@ function lane(rows: Rows, whole: KeyRange, reverse: boolean, size: number) {
       if (last !== undefined) range = beyond(range, last.key, reverse);
     }
     const row = step[index];
-    return row && { ms: row.key.at(-2) as number, id: row.key.at(-1) as string };
+    return row && { ms: row.key.at(-2) as number | string, id: row.key.at(-1) as string };
   };
   return {
     peek,
@@ -145,7 +167,8 @@ function lane(rows: Rows, whole: KeyRange, reverse: boolean, size: number) {
   };
 }
 
-const byPlace = (a: ThreadPlace, b: ThreadPlace): number => a.ms - b.ms || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+const order = (a: number | string, b: number | string): number => (a < b ? -1 : a > b ? 1 : 0);
+const byPlace = (a: ThreadPlace, b: ThreadPlace): number => order(a.ms, b.ms) || order(a.id, b.id);
 
 function rangeOf(prefix: Key, { direction, from }: ThreadQuery): KeyRange {
   const all = below(prefix);
@@ -155,7 +178,8 @@ function rangeOf(prefix: Key, { direction, from }: ThreadQuery): KeyRange {
   return { ...all, to: from.inclusive ? after(key) : key };
 }
 
-function filterOf(query: ThreadQuery): (meta: ThreadMeta) => boolean {
+function filterOf(query: ThreadQuery, isSection: (id: string) => boolean): (meta: ThreadMeta) => boolean {
+  const sectionOf = ({ section }: ThreadMeta) => (section !== null && isSection(section.id) ? section.id : null);
   const excluded = new Set(query.excludedIds);
   const term = query.searchTerm?.toLowerCase();
   return (meta) =>
@@ -164,6 +188,7 @@ function filterOf(query: ThreadQuery): (meta: ThreadMeta) => boolean {
     !excluded.has(meta.id) &&
     (query.cwds === undefined || query.cwds.includes(meta.settings.cwd)) &&
     (query.modelProviders === undefined || query.modelProviders.includes(meta.settings.modelProvider)) &&
+    (query.sectionId === undefined || sectionOf(meta) === query.sectionId) &&
     (term === undefined || searchText(meta).includes(term));
 }
 
@@ -175,13 +200,13 @@ function listIncluded(
 ): ThreadPage {
   const { sortKey, from } = query;
   const sign = query.direction === 'asc' ? 1 : -1;
-  const order = (a: ThreadPlace, b: ThreadPlace) => sign * byPlace(a, b);
+  const inOrder = (a: ThreadPlace, b: ThreadPlace) => sign * byPlace(a, b);
   const place = (meta: ThreadMeta): ThreadPlace => ({ ms: sortValue(meta, sortKey), id: meta.id });
   const found = [...new Set(ids)]
     .map(metaOf)
     .filter((meta) => meta !== undefined)
     .filter(fits)
-    .filter((meta) => from === undefined || order(place(meta), from.key) > (from.inclusive ? -1 : 0))
-    .sort((a, b) => order(place(a), place(b)));
+    .filter((meta) => from === undefined || inOrder(place(meta), from.key) > (from.inclusive ? -1 : 0))
+    .sort((a, b) => inOrder(place(a), place(b)));
   return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit };
 }

@@ -27,6 +27,9 @@ export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEve
   'gitInfoChanged',
   'goalChanged',
   'queueChanged',
+  'sectionChanged',
+  'attachmentAdded',
+  'attachmentRemoved',
 ]);
 
 /** Records that must be looked into: quotes inside of strings are escaped, so only members match. */

@@ -3,7 +3,7 @@
 import { sha256 } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
-import type { ThreadSortKey } from './store.ts';
+import type { ThreadSortKey, TimeSortKey } from './store.ts';
 
 /** Compared element by element: numbers before strings, a shorter key before its continuations. */
 export type Key = readonly (string | number)[];
@@ -46,8 +46,13 @@ const PLAIN = /^[\x20-\x7e]{1,128}$/;
 /** A name as an element of a key: as it is when it is short and printable, else by its digest. */
 export const named = (name: string): string => (PLAIN.test(name) ? name : `#${sha256(name)}`);
 
-const SORT_LETTER: Record<ThreadSortKey, string> = { createdAt: 'c', updatedAt: 'u', recencyAt: 'r' };
-export const SORT_KEYS: readonly ThreadSortKey[] = ['createdAt', 'updatedAt', 'recencyAt'];
+const SORT_LETTER: Record<ThreadSortKey, string> = {
+  createdAt: 'c',
+  updatedAt: 'u',
+  recencyAt: 'r',
+  sectionPosition: 'q',
+};
+export const SORT_KEYS: readonly TimeSortKey[] = ['createdAt', 'updatedAt', 'recencyAt'];
 
 /** The keys of one tenant. All records of a thread lie together, so that a turn touches few pages. */
 export function keysOf(tenant: string) {
@@ -100,6 +105,27 @@ export function keysOf(tenant: string) {
       SORT_LETTER[sort],
       named(provider),
       ...place,
+    ],
+    /** The order of the sections: of all threads of the tenant that are in one. */
+    ofSection: (archived: boolean, sort: ThreadSortKey, sectionId: string, ...place: Key): Key => [
+      tenant,
+      'q',
+      archived ? 1 : 0,
+      SORT_LETTER[sort],
+      named(sectionId),
+      ...place,
+    ],
+    section: (...id: [] | [string]): Key => [tenant, 'section', ...id.map(named)],
+    /** By the record that added it. */
+    attachment: (id: ThreadId, ...seq: [] | [Seq]) => thread(id, 'a', ...seq),
+    attachmentSeq: (id: ThreadId, type: string, key: string) => thread(id, 'e', named(type), named(key)),
+    attachmentSeqs: (id: ThreadId) => thread(id, 'e'),
+    attached: (type: string, key: string, ...id: [] | [ThreadId]): Key => [
+      tenant,
+      'attached',
+      named(type),
+      named(key),
+      ...id.map(named),
     ],
     /** Threads whose words have not been entered into the search index, or have changed since. */
     fresh: (...id: [] | [ThreadId]): Key => [tenant, 'f', ...id.map(named)],

@@ -3,7 +3,7 @@
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
-import { below, type Key, removalKey } from './keys.ts';
+import { below, type Key, named, removalKey } from './keys.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row } from './rows.ts';
 import { indexedKeys } from './search-index.ts';
@@ -58,6 +58,7 @@ function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
 /** Rows elsewhere that exist because of this one. */
 function pointedAt({ keys, id, tenant }: Removal, { key, text, isDamaged }: Row): Key[] {
   if (startsWith(key, keys.blobUses(id))) return [keys.blobOwner(key.at(-1) as string, id)];
+  if (startsWith(key, keys.attachmentSeqs(id))) return [[tenant, 'attached', ...key.slice(-2), named(id)]];
   if (startsWith(key, keys.searched(id))) return isDamaged ? [] : indexedKeys(keys, text);
   if (!startsWith(key, keys.onceUses(id))) return [];
   const [method, once] = key.slice(-2);

@@ -5,7 +5,7 @@ import type { ContextItem } from '../model/context.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
-import type { ThreadMeta } from '../model/thread.ts';
+import type { Attachment, ThreadMeta, ThreadSection } from '../model/thread.ts';
 import type { TurnError, TurnStatus } from '../model/turn.ts';
 
 /** A mutation that a client may send again: stored with its reply in the transaction of its effect. */
@@ -71,11 +71,13 @@ export interface ItemQuery extends TurnQuery {
   readonly turnId?: TurnId;
 }
 
-export type ThreadSortKey = 'createdAt' | 'updatedAt' | 'recencyAt';
+export type TimeSortKey = 'createdAt' | 'updatedAt' | 'recencyAt';
+export type ThreadSortKey = TimeSortKey | 'sectionPosition';
 
-/** Sort value in epoch ms, then id: the tie-break. */
+/** Sort value, then id: the tie-break. */
 export interface ThreadPlace {
-  readonly ms: number;
+  /** Epoch milliseconds; within a section its place there. */
+  readonly ms: number | string;
   readonly id: ThreadId;
 }
 
@@ -94,6 +96,8 @@ export interface ThreadQuery {
   readonly from?: From<ThreadPlace>;
   readonly cwds?: readonly string[];
   readonly modelProviders?: readonly string[];
+  /** Null: threads in no section. One is needed for the sort key `sectionPosition`. */
+  readonly sectionId?: string | null;
   /** Case-insensitive part of the preview or name. */
   readonly searchTerm?: string;
   readonly includedIds?: readonly ThreadId[];
@@ -119,6 +123,42 @@ export interface Ledger {
   /** For effects outside the store: durable before the effect begins. Rejects as `append` does if the key is taken. */
   claim(method: string, key: string, fingerprint: string): Promise<void>;
   seal(method: string, key: string, reply: string): Promise<void>;
+}
+
+/** The sections of a tenant: the built-in one first, the others by id. */
+export interface Sections {
+  find(id: string): ThreadSection | undefined;
+  /** Behind the section `after`. */
+  page(limit: number, after?: string): Promise<Page<ThreadSection>>;
+  /** Creates the section or takes the place of the one with its id; durable when it resolves. */
+  put(section: ThreadSection, once?: Once): Promise<void>;
+  /** Frees its threads at once. */
+  remove(id: string, once?: Once): Promise<void>;
+  /**
+   * Where in a section a thread comes to be: right before another, else at the end. Undefined when too many moves to the
+   * same spot have left no room there.
+   */
+  positionIn(sectionId: string, moving: ThreadId, before?: ThreadPlace): string | undefined;
+}
+
+export interface AttachmentRow {
+  readonly seq: Seq;
+  readonly attachment: Attachment;
+}
+
+export interface Attachments {
+  find(id: ThreadId, type: string, key: string): Promise<Attachment | undefined>;
+  /** In the order of adding, behind `after`; may end early as pages of events do. */
+  page(id: ThreadId, limit: number, after?: Seq): Promise<Page<AttachmentRow>>;
+  /** Threads that have it, ordered by id, behind the thread `after`; `hasMore` may be true before an empty page. */
+  owners(type: string, key: string, query: OwnerQuery): Promise<Page<ThreadMeta>>;
+}
+
+export interface OwnerQuery {
+  readonly limit: number;
+  readonly after?: ThreadId;
+  /** Only threads that are archived, or only those that are not. */
+  readonly archived?: boolean;
 }
 
 /** Opened for one tenant. A promise that resolves means: on disk. */
@@ -172,6 +212,8 @@ export interface ThreadStore extends Closable {
   /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first. */
   context(id: ThreadId): Promise<readonly ContextItem[]>;
   openTurns(): Promise<readonly OpenTurn[]>;
+  readonly sections: Sections;
+  readonly attachments: Attachments;
   readonly ledger: Ledger;
 }
 

@@ -1,6 +1,7 @@
 // The tables of a thread as rows: reads for the derivation, and writes of what it gives.
 
 import type { ThreadId } from '../model/ids.ts';
+import { attach, detach } from './attachments.ts';
 import { ENDLESS, type Keys } from './keys.ts';
 import { decode, encodeRow } from './records.ts';
 import { type Rows, undamaged } from './rows.ts';
@@ -34,6 +35,12 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
       return;
     case 'context':
       rows.put(keys.context(id, change.seq), change.turnId);
+      return;
+    case 'attachment':
+      attach(rows, keys, id, change.seq, change.attachment);
+      return;
+    case 'attachmentRemoved':
+      detach(rows, keys, id, change.attachmentType, change.identityKey);
       return;
     case 'turnOpened': {
       const { turnId, seq } = change;

@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
-import type { ThreadMeta } from '../model/thread.ts';
+import type { Attachment, ThreadMeta } from '../model/thread.ts';
 import type { ItemRow, TurnRow } from './store.ts';
 
 /** A turn's row with where its records end: nothing of it lies behind `endSeq`. */
@@ -26,6 +26,8 @@ export type Change =
   | { readonly change: 'item'; readonly row: ItemRow }
   | { readonly change: 'context'; readonly seq: Seq; readonly turnId: TurnId }
   | { readonly change: 'turnOpened'; readonly turnId: TurnId; readonly seq: Seq }
+  | { readonly change: 'attachment'; readonly seq: Seq; readonly attachment: Attachment }
+  | { readonly change: 'attachmentRemoved'; readonly attachmentType: string; readonly identityKey: string }
   /** The turn is no longer open, and its deltas go. */
   | { readonly change: 'turnClosed'; readonly row: TurnSpan }
   /** The turn, its items and its context leave the tables. */
@@ -48,7 +50,7 @@ const NOTHING: readonly Change[] = [];
 
 /** A row as an older version of this program may have written it, with the members that came later. */
 export const wholeMeta = (stored: ThreadMeta): ThreadMeta => ({ ...LATER_MEMBERS, ...stored });
-const LATER_MEMBERS = { goal: null, queue: [] } satisfies Partial<ThreadMeta>;
+const LATER_MEMBERS = { goal: null, queue: [], section: null } satisfies Partial<ThreadMeta>;
 
 export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
   const { event, seq } = stored;
@@ -75,6 +77,14 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
       return { meta: { ...meta, goal: event.goal }, changes: NOTHING };
     case 'queueChanged':
       return { meta: { ...meta, queue: event.queue }, changes: NOTHING };
+    case 'sectionChanged':
+      return { meta: { ...meta, section: event.section }, changes: NOTHING };
+    case 'attachmentAdded':
+      return { meta, changes: [{ change: 'attachment', seq, attachment: event.attachment }] };
+    case 'attachmentRemoved': {
+      const { attachmentType, identityKey } = event;
+      return { meta, changes: [{ change: 'attachmentRemoved', attachmentType, identityKey }] };
+    }
     case 'usageReported':
       return { meta: { ...meta, usage: event.total }, changes: NOTHING };
     case 'turnStarted':

@@ -4,6 +4,7 @@ import { AppError } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { openAttachments } from './attachments.ts';
 import { listThreads } from './catalogue.ts';
 import { DamagedRow } from './checksum.ts';
 import { forkThread } from './fork.ts';
@@ -15,11 +16,14 @@ import { readContext, readEvents, type Source } from './reader.ts';
 import { rebuildThread } from './rebuild.ts';
 import { hideThread, removeRows } from './removal.ts';
 import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
+import { openSections } from './sections.ts';
 import type {
+  Attachments,
   EventToStore,
   ItemQuery,
   Once,
   OpenTurn,
+  Sections,
   ThreadPage,
   ThreadQuery,
   ThreadStore,
@@ -31,6 +35,8 @@ const MENDED_AT_ONCE = 32;
 
 export class RowThreadStore implements ThreadStore {
   readonly ledger: LedgerRows;
+  readonly sections: Sections;
+  readonly attachments: Attachments;
   readonly #source: Source;
   readonly #tenant: string;
   readonly #log: LogWriter;
@@ -50,6 +56,8 @@ export class RowThreadStore implements ThreadStore {
     this.#log = new LogWriter(source);
     this.#now = now;
     this.ledger = openLedger(source.rows, source.keys, now);
+    this.sections = openSections(source, (once) => this.ledger.record(once, null));
+    this.attachments = openAttachments(source, (id) => this.#log.peek(id));
   }
 
   async create(meta: ThreadMeta, first: readonly EventToStore[], once?: Once): Promise<Seq> {
@@ -116,16 +124,16 @@ export class RowThreadStore implements ThreadStore {
   async threads(query: ThreadQuery): Promise<ThreadPage> {
     const broken = new Set<ThreadId>();
     const { rows, keys } = this.#source;
-    const list = () =>
-      listThreads(rows, keys, query, (id) => {
-        try {
-          return this.#log.peek(id);
-        } catch (error) {
-          if (!(error instanceof DamagedRow)) throw error;
-          broken.add(id);
-          return undefined;
-        }
-      });
+    const metaOf = (id: ThreadId) => {
+      try {
+        return this.#log.peek(id);
+      } catch (error) {
+        if (!(error instanceof DamagedRow)) throw error;
+        broken.add(id);
+        return undefined;
+      }
+    };
+    const list = () => listThreads(rows, keys, query, metaOf, (id) => this.sections.find(id) !== undefined);
     const page = await list();
     const isPartial = broken.size > MENDED_AT_ONCE || this.#isRebuilding();
     if (broken.size === 0 || isPartial) return isPartial ? { ...page, isPartial } : page;

@@ -2,7 +2,7 @@
 
 import { fingerprint } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
-import type { From } from '../history/store.ts';
+import type { From, ThreadPlace } from '../history/store.ts';
 
 /** `scope`: everything that must be the same for the cursor to mean the same: method, thread, filter. */
 export function encodeCursor<K>(scope: unknown, from: From<K>): string {
@@ -28,12 +28,9 @@ const scopeMark = (scope: unknown): string => fingerprint(scope).slice(0, 16);
 
 export const isSeq = (key: unknown): key is number => Number.isSafeInteger(key);
 
-export interface ThreadKey {
-  readonly ms: number;
-  readonly id: string;
-}
+export type ThreadKey = ThreadPlace;
 
 export function isThreadKey(key: unknown): key is ThreadKey {
   const { ms, id } = (key ?? {}) as Partial<ThreadKey>;
-  return Number.isSafeInteger(ms) && typeof id === 'string';
+  return (Number.isSafeInteger(ms) || typeof ms === 'string') && typeof id === 'string';
 }

@@ -51,7 +51,7 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
         registry.tell(tenant, meta.id, ['started']);
         subscription.start();
       });
-      return { ...adoptedView(fork.meta, fork.status, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
+      return { ...adoptedView(fork.meta, fork.status, null, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
     },
   });
 }
@@ -121,6 +121,7 @@ function forkedMeta(
     readState: { firstUnread: null, revision: `initial:${id}` },
     goal: null,
     queue: [],
+    section: null,
     failed: false,
   };
 }

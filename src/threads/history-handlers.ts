@@ -36,7 +36,11 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
         ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
       ]);
       if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
-      return { thread: threadView(runtime.meta, runtime.status), ...(await newestCursors(store, threadId)) };
+      const section = registry.sectionOf(tenantOf(context), runtime.meta);
+      return {
+        thread: threadView(runtime.meta, runtime.status, section),
+        ...(await newestCursors(store, threadId)),
+      };
     },
 
     threadRollback: async ({ threadId, numTurns }, context) => {
@@ -48,7 +52,8 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const { turns } = await wholeTurns(store, threadId);
       // Made before the change, so that it can be stored with it.
       const kept = turns.filter((turn) => !reverted.includes(turn.id));
-      const reply = { thread: threadView(runtime.meta, runtime.status, kept) };
+      const section = registry.sectionOf(tenantOf(context), runtime.meta);
+      const reply = { thread: threadView(runtime.meta, runtime.status, section, kept) };
       context.afterReply(runtime.hold());
       const firstTurnId = reverted.at(-1);
       if (firstTurnId !== undefined)

@@ -42,7 +42,9 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
       const runtime = await loaded(context, threadId);
       if (!runtime.meta.archived)
         throw new AppError('conflict', `no archived rollout found for thread id ${threadId}`, { threadId });
-      const reply = { thread: threadView({ ...runtime.meta, archived: false }, NOT_LOADED) };
+      const reply = {
+        thread: threadView({ ...runtime.meta, archived: false }, NOT_LOADED, registry.sectionOf(tenant, runtime.meta)),
+      };
       await runtime.change([{ type: 'threadUnarchived' }], context.once(reply));
       const { meta } = runtime;
       await registry.unload(tenant, threadId);

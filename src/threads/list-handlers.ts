@@ -15,6 +15,7 @@ const SORT_KEYS: Record<string, ThreadSortKey> = {
   created_at: 'createdAt',
   updated_at: 'updatedAt',
   recency_at: 'recencyAt',
+  section_position: 'sectionPosition',
 };
 
 /** Where our threads come from, as the reference calls it. */
@@ -36,7 +37,9 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
       const page = await threadsPage(registry.store(tenant), filterOf(params), params);
       return {
         ...page,
-        data: page.data.map((meta) => listed(threadView(meta, statusOf(tenant, meta.id)))),
+        data: page.data.map((meta) =>
+          listed(threadView(meta, statusOf(tenant, meta.id), registry.sectionOf(tenant, meta))),
+        ),
         readStates: Object.fromEntries(page.data.map((meta) => [meta.id, meta.readState])),
       };
     },
@@ -57,30 +60,25 @@ const listed = (thread: Thread): Thread => ({ ...thread, canAcceptDirectInput: n
 
 function filterOf(params: Params<typeof threadList>) {
   if (params.originators) throw new AppError('invalid', 'filtering by originators is not supported');
-  if (params.sortKey === 'section_position') throw new AppError('invalid', 'section_position needs a sectionId');
+  if (params.sortKey === 'section_position' && !params.sectionId)
+    throw new AppError('invalid', 'section-position sorting requires a section filter');
   const cwds = typeof params.cwd === 'string' ? [params.cwd] : params.cwd;
   return {
     archived: params.archived ?? false,
     sortKey: SORT_KEYS[params.sortKey ?? 'created_at'] ?? 'createdAt',
-    direction: params.sortDirection ?? ('desc' as const),
+    direction: params.sortDirection ?? (params.sortKey === 'section_position' ? ('asc' as const) : ('desc' as const)),
     ...(cwds ? { cwds } : {}),
     ...(params.modelProviders?.length ? { modelProviders: params.modelProviders } : {}),
+    ...(params.sectionId === undefined ? {} : { sectionId: params.sectionId }),
     ...(params.searchTerm ? { searchTerm: params.searchTerm } : {}),
     ...(params.includedThreadIds ? { includedIds: params.includedThreadIds } : {}),
     ...(params.excludedThreadIds?.length ? { excludedIds: params.excludedThreadIds } : {}),
   };
 }
 
-/** Filters that no thread of ours can pass: there are no sections, projects, sub-agents or attached threads. */
+/** Filters that no thread of ours can pass: there are no projects, sub-agents or attached threads. */
 function isEmpty(params: Params<typeof threadList>): boolean {
-  if (
-    params.sectionId ||
-    params.projectId ||
-    params.parentThreadId ||
-    params.ancestorThreadId ||
-    params.attachedToThreadId
-  )
-    return true;
+  if (params.projectId || params.parentThreadId || params.ancestorThreadId || params.attachedToThreadId) return true;
   const kinds = params.sourceKinds;
   return kinds !== null && kinds !== undefined && kinds.length > 0 && !kinds.includes(OUR_SOURCE);
 }

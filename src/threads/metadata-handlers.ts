@@ -20,7 +20,8 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
       const runtime = await loaded(context, threadId);
       requireStored(runtime, 'metadata updates');
       const after = { ...(runtime.meta.gitInfo ?? { sha: null, branch: null, originUrl: null }), ...gitInfo };
-      const reply = { thread: threadView({ ...runtime.meta, gitInfo: after }, runtime.status) };
+      const section = registry.sectionOf(tenantOf(context), runtime.meta);
+      const reply = { thread: threadView({ ...runtime.meta, gitInfo: after }, runtime.status, section) };
       await runtime.change([{ type: 'gitInfoChanged', gitInfo: after }], context.once(reply));
       return reply;
     },

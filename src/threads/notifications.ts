@@ -29,6 +29,18 @@ export const threadGoalUpdated = notification('thread/goal/updated', () =>
   z.object({ ...ofThread, turnId: z.string().nullable(), goal: Goal() }),
 );
 export const threadQueueChanged = notification('thread/queue/changed', threadOnly);
+export const threadSectionChanged = notification('thread/section/changed', () =>
+  z.object({ ...ofThread, sectionId: z.string().nullable() }),
+);
+export const threadAttachmentUpdated = notification('thread/attachment/updated', () =>
+  z.object({
+    ...ofThread,
+    attachmentType: z.string(),
+    identityKey: z.string(),
+    attachmentId: z.string(),
+    operation: z.enum(['created', 'deleted']),
+  }),
+);
 export const threadReverted = notification('thread/reverted', threadOnly);
 export const threadReadStateChanged = notification(
   'thread/readState/changed',
@@ -86,6 +98,8 @@ export const threadNotifications = {
   threadGoalCleared,
   threadGoalUpdated,
   threadQueueChanged,
+  threadSectionChanged,
+  threadAttachmentUpdated,
   threadReverted,
   threadReadStateChanged,
   threadSettingsUpdated,

@@ -1,6 +1,7 @@
 // Pages of turns, items and threads, as clients see them; a page that would be too large for a frame ends early.
 
 import { AppError } from '../base/errors.ts';
+import { sortValue } from '../history/catalogue.ts';
 import type { Direction, From, ItemRow, Page, ThreadQuery, ThreadStore, TurnRow } from '../history/store.ts';
 import type { Item } from '../model/item.ts';
 import type { ItemsView, Turn } from '../model/turn.ts';
@@ -25,7 +26,7 @@ const MAX_ITEMS = 500;
 /** Characters of JSON after which a page ends; well below the largest frame. */
 const MAX_PAGE_TEXT = 6 * 1024 * 1024;
 
-const limitOf = (limit: number | null | undefined, most: number): number =>
+export const limitOf = (limit: number | null | undefined, most: number): number =>
   limit === null || limit === undefined ? Math.min(DEFAULT_LIMIT, most) : Math.min(Math.max(limit, 1), most);
 
 export async function turnsPage(
@@ -170,9 +171,13 @@ export async function threadsPage(
   const scope = ['thread/list', bound];
   const from = request.cursor ? { from: decodeCursor<ThreadKey>(scope, request.cursor, isThreadKey) } : {};
   const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
-  const key = { createdAt: 'createdAtMs', updatedAt: 'updatedAtMs', recencyAt: 'recencyAtMs' } as const;
   const fitted = await fitPage(page, async (meta) => meta);
-  const shown = wirePage(scope, fitted, (meta): ThreadKey => ({ ms: meta[key[filter.sortKey]], id: meta.id }), false);
+  const shown = wirePage(
+    scope,
+    fitted,
+    (meta): ThreadKey => ({ ms: sortValue(meta, filter.sortKey), id: meta.id }),
+    false,
+  );
   // A page of few or no rows that looked at as many as it may: the next one goes on behind them.
   const partial = page.isPartial ? { partial: true } : {};
   if (page.next === undefined || fitted.rows.length < page.rows.length) return { ...shown, ...partial };

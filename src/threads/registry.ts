@@ -11,10 +11,11 @@ import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
-import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ContextCache } from './context-cache.ts';
 import { eventsOfTurns, loadThread } from './loading.ts';
-import type { NoticeKind, Notices } from './notices.ts';
+import type { NewestThread, Notice, Notices } from './notices.ts';
+import { attachmentNews } from './render.ts';
 import { ThreadRuntime } from './runtime.ts';
 
 export interface RegistryParts {
@@ -90,6 +91,11 @@ export class ThreadRegistry implements Closable {
     );
   }
 
+  /** The section a thread is in; null when it is in none, or its section is gone. */
+  sectionOf(tenant: string, { section }: ThreadMeta): ThreadSection | null {
+    return section === null ? null : (this.store(tenant).sections.find(section.id) ?? null);
+  }
+
   /** Begins a thread; rejects as *conflict* if the id is taken. */
   async create(tenant: string, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
     const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
@@ -157,7 +163,7 @@ export class ThreadRegistry implements Closable {
   tell(
     tenant: string,
     id: ThreadId,
-    kinds: readonly NoticeKind[],
+    kinds: readonly Notice[],
     newest?: { meta: ThreadMeta; status: ThreadStatus },
   ): void {
     this.#parts.notices.tell(tenant, id, kinds, (ofTenant, ofThread) => newest ?? this.#newest(ofTenant, ofThread));
@@ -188,9 +194,10 @@ export class ThreadRegistry implements Closable {
     this.#parts.log.error({ err: error }, 'a thread could not be closed');
   }
 
-  #newest(tenant: string, id: ThreadId): { meta: ThreadMeta; status: ThreadStatus } | undefined {
+  #newest(tenant: string, id: ThreadId): NewestThread | undefined {
     const runtime = this.find(tenant, id);
-    return runtime && { meta: runtime.meta, status: runtime.status };
+    if (!runtime) return undefined;
+    return { meta: runtime.meta, status: runtime.status, section: this.sectionOf(tenant, runtime.meta) };
   }
 
   async #unloadIdle(tenant: string, runtime: ThreadRuntime): Promise<void> {
@@ -246,7 +253,7 @@ export class ThreadRegistry implements Closable {
 
   /** Those who do not listen to the thread learn what concerns the list. */
   #published(tenant: string, runtime: ThreadRuntime, events: readonly StoredEvent[]): void {
-    const kinds = events.flatMap(noticesOf);
+    const kinds = events.flatMap((stored) => noticesOf(stored, runtime.threadId));
     if (kinds.length === 0) return;
     const listeners = new Set(runtime.subscribers.map((subscriber) => subscriber.id));
     this.#parts.notices.tell(tenant, runtime.threadId, kinds, (ofTenant, id) => this.#newest(ofTenant, id), listeners);
@@ -254,7 +261,7 @@ export class ThreadRegistry implements Closable {
   }
 }
 
-function noticesOf({ event }: StoredEvent): NoticeKind[] {
+function noticesOf({ event }: StoredEvent, threadId: ThreadId): Notice[] {
   switch (event.type) {
     case 'turnStarted':
       return ['status'];
@@ -267,6 +274,11 @@ function noticesOf({ event }: StoredEvent): NoticeKind[] {
       return ['name'];
     case 'goalChanged':
       return ['goal'];
+    case 'sectionChanged':
+      return ['section'];
+    case 'attachmentAdded':
+    case 'attachmentRemoved':
+      return [{ attachment: attachmentNews(threadId, event) }];
     default:
       return [];
   }

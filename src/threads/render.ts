@@ -3,12 +3,12 @@
 import { commandApproval, commandApprovalParams, serverRequestResolved } from '../approvals/requests.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
-import { type DeltaEvent, lastSeq, type StoredEvent } from '../model/event.ts';
+import { type DeltaEvent, type EventOf, lastSeq, type StoredEvent } from '../model/event.ts';
 import type { ApprovalId, Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ReadState, ThreadStatus, WaitingFlag } from '../model/thread.ts';
 import type { Turn } from '../model/turn.ts';
-import type { Notification } from '../rpc/declare.ts';
+import type { Notification, Params } from '../rpc/declare.ts';
 import { notificationFrame, requestFrame, withVersion } from '../rpc/message.ts';
 import * as tell from './notifications.ts';
 import { seconds, settingsView } from './view.ts';
@@ -152,6 +152,11 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'queueChanged':
       return [frame(tell.threadQueueChanged, { threadId }, seq)];
+    case 'sectionChanged':
+      return [frame(tell.threadSectionChanged, { threadId, sectionId: event.section?.id ?? null }, seq)];
+    case 'attachmentAdded':
+    case 'attachmentRemoved':
+      return [frame(tell.threadAttachmentUpdated, attachmentNews(threadId, event), seq)];
     case 'turnsReverted':
       return [frame(tell.threadReverted, { threadId }, seq)];
     case 'threadNamed':
@@ -168,6 +173,19 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     case 'steered':
       return [];
   }
+}
+
+/** What is told of an attachment: which one, never what is in it. */
+export function attachmentNews(
+  threadId: ThreadId,
+  event: EventOf<'attachmentAdded'> | EventOf<'attachmentRemoved'>,
+): Params<typeof tell.threadAttachmentUpdated> {
+  if (event.type === 'attachmentRemoved') {
+    const { attachmentType, identityKey, attachmentId } = event;
+    return { threadId, attachmentType, identityKey, attachmentId, operation: 'deleted' };
+  }
+  const { attachmentType, identityKey, id: attachmentId } = event.attachment;
+  return { threadId, attachmentType, identityKey, attachmentId, operation: 'created' };
 }
 
 const EMPTY_TURN: Omit<Turn, 'id' | 'rootTurnId' | 'startedAt'> = {

@@ -46,7 +46,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
       const meta = { ...newMeta(params, adopted, session, parts), gitInfo };
       const status: ThreadStatus = { type: 'idle' };
-      const reply = adoptedView(meta, status);
+      const reply = adoptedView(meta, status, null);
       const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
       const subscription = listening.join(session, runtime, undefined);
       const release = runtime.hold();
@@ -88,7 +88,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         subscription.start();
       });
       return {
-        ...adoptedView(meta, runtime.status, turns),
+        ...adoptedView(meta, runtime.status, registry.sectionOf(tenantOf(context), meta), turns),
         collaborationMode: collaborationModeOf(meta.settings),
         initialTurnsPage,
         ...cursors,
@@ -108,7 +108,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       const events =
         after === undefined ? {} : await eventsPage(store, meta, { after, limit: params.limit ?? undefined, headSeq });
       return {
-        thread: threadView(meta, status, turns),
+        thread: threadView(meta, status, registry.sectionOf(tenantOf(context), meta), turns),
         readState: meta.readState,
         headSeq,
         ...events,
@@ -172,6 +172,7 @@ function newMeta(
     readState: { firstUnread: null, revision: `initial:${id}` },
     goal: null,
     queue: [],
+    section: null,
     failed: false,
   };
 }

@@ -2,7 +2,7 @@
 
 import type { TurnRow } from '../history/store.ts';
 import type { Item } from '../model/item.ts';
-import type { Thread, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { Thread, ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { ItemsView, Turn } from '../model/turn.ts';
 import type { WireSettings } from './schema.ts';
 
@@ -16,7 +16,13 @@ function environmentsOf(settings: ThreadSettings) {
   return [{ environmentId: 'local', cwd: settings.cwd, runtimeWorkspaceRoots: settings.workspaceRoots }];
 }
 
-export function threadView(meta: ThreadMeta, status: ThreadStatus, turns: Turn[] = []): Thread {
+/** `section`: the one it is in; a thread whose section is gone is in none. */
+export function threadView(
+  meta: ThreadMeta,
+  status: ThreadStatus,
+  section: ThreadSection | null,
+  turns: Turn[] = [],
+): Thread {
   const { settings } = meta;
   const isLoaded = status.type !== 'notLoaded';
   return {
@@ -29,8 +35,8 @@ export function threadView(meta: ThreadMeta, status: ThreadStatus, turns: Turn[]
     parentThreadId: null,
     preview: meta.preview,
     ephemeral: meta.ephemeral,
-    section: null,
-    sectionEnteredAt: null,
+    section,
+    sectionEnteredAt: section && meta.section ? seconds(meta.section.enteredAtMs) : null,
     projectId: null,
     historyMode: meta.historyMode,
     modelProvider: settings.modelProvider,
@@ -119,10 +125,10 @@ export function settingsView(settings: ThreadSettings): WireSettings {
 }
 
 /** What `thread/start` and `thread/resume` answer beside what is their own. */
-export function adoptedView(meta: ThreadMeta, status: ThreadStatus, turns: Turn[] = []) {
+export function adoptedView(meta: ThreadMeta, status: ThreadStatus, section: ThreadSection | null, turns: Turn[] = []) {
   const { settings } = meta;
   return {
-    thread: threadView(meta, status, turns),
+    thread: threadView(meta, status, section, turns),
     model: settings.model,
     modelProvider: settings.modelProvider,
     serviceTier: settings.serviceTier,

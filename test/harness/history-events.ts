@@ -32,6 +32,7 @@ export function threadMeta(id: string, members: Partial<ThreadMeta> = {}): Threa
     readState: { firstUnread: null, revision: 'r0' },
     goal: null,
     queue: [],
+    section: null,
     failed: false,
     ...members,
   };
