@@ -13,6 +13,8 @@ const IS_EXTENDED = /[\s'^$!|]/;
 /** A name that holds all letters goes before any path, a name that is the query before any name. */
 const NAME_HOLDS = 65_536;
 const NAME_IS = 131_072;
+const SURROGATE = /[\ud800-\udfff]/;
+const LOW_SURROGATE = /[\udc00-\udfff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
 const NOT_ASCII = /[^\x00-\x7f]/;
 
@@ -88,12 +90,15 @@ export class Ranking {
     return finder.find(this.#query).map(({ item, score, positions }) => {
       const path = paths[item]!;
       const part = partOf(path);
-      const before = [...path.slice(0, path.length - part.length)].length;
+      const before = path.length - part.length;
       return {
         index: item,
         path,
         score: Math.max(0, Math.round(score)) + this.#nameBonus(part, path),
-        positions: [...positions].map((place) => place + before).sort((a, b) => a - b),
+        positions: charactersAt(
+          path,
+          [...positions].map((place) => place + before),
+        ),
       };
     });
   }
@@ -119,6 +124,17 @@ export class Ranking {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Places among the code units of a text as places among its characters, in order. */
+function charactersAt(text: string, units: readonly number[]): number[] {
+  const inOrder = units.toSorted((a, b) => a - b);
+  if (!SURROGATE.test(text)) return inOrder;
+  const places = inOrder.map((unit) => {
+    const start = LOW_SURROGATE.test(text.charAt(unit)) ? unit - 1 : unit;
+    return [...text.slice(0, start)].length;
+  });
+  return [...new Set(places)];
 }
 
 /** Best first; equals by path. */

@@ -35,6 +35,7 @@ export class WatchedTree {
   readonly #folders = new Map<string, Watched>();
   readonly #entering = new Set<string>();
   #ignored: Promise<Ignored>;
+  #opening = 0;
   #isClosed = false;
   #isComplete = true;
 
@@ -90,10 +91,11 @@ export class WatchedTree {
   }
 
   async #open(folder: string): Promise<boolean> {
-    if (this.#folders.size >= (this.#parts.maxFolders ?? MAX_TREE_FOLDERS)) {
+    if (this.#folders.size + this.#opening >= (this.#parts.maxFolders ?? MAX_TREE_FOLDERS)) {
       this.#incomplete();
       return false;
     }
+    this.#opening += 1;
     try {
       const { watches, accepts, changes } = this.#parts;
       const listener = {
@@ -111,6 +113,8 @@ export class WatchedTree {
       if (folder === this.#top) throw error;
       this.#incomplete();
       return false;
+    } finally {
+      this.#opening -= 1;
     }
   }
 
