@@ -82,6 +82,9 @@ export interface Children extends Closable {
 /** Makes the terminal that it was started on its controlling one, which only a program itself can do, and becomes `argv`. */
 const TERMINAL_TAKER: readonly string[] = ['setsid', '--ctty', '--'];
 
+/** Milliseconds between TERM and KILL for what a program left behind when it ended. */
+const LEFTOVER_GRACE_MS = 1_000;
+
 /** A starter of children. Should this process be killed, a watchdog ends what was started here within 5 s. */
 export function createChildren(): Children {
   const family = `${randomBytes(12).toString('hex')}.`;
@@ -251,6 +254,7 @@ function endings(
       killNow();
       return once(() => endTree(tree, { graceMs: 0 }));
     },
-    sweep: () => once(async () => ((await hasLeftovers(tree)) ? endTree(tree) : { left: [] })),
+    sweep: () =>
+      once(async () => ((await hasLeftovers(tree)) ? endTree(tree, { graceMs: LEFTOVER_GRACE_MS }) : { left: [] })),
   };
 }

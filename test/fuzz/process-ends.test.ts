@@ -80,7 +80,7 @@ test(
         tty,
       });
       if (kind.isKilled) {
-        await client.message(() => streamed(client, name).length > 0, `output of ${name}`);
+        await client.notified('process/outputDelta', (each) => each.processHandle === name);
         await client.request('process/kill', { processHandle: name });
       }
       const { exitCode } = await exited(client, name);
