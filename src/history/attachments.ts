@@ -27,9 +27,8 @@ export function attach(rows: Rows, keys: Keys, id: ThreadId, seq: Seq, attachmen
 
 /** Inside a transaction. */
 export function detach(rows: Rows, keys: Keys, id: ThreadId, type: string, key: string): void {
-  const seq = rows.get(keys.attachmentSeq(id, type, key));
-  if (seq === undefined) return;
-  rows.remove(keys.attachment(id, Number(seq)));
+  const seq = spared(() => rows.get(keys.attachmentSeq(id, type, key)));
+  if (seq !== undefined) rows.remove(keys.attachment(id, Number(seq)));
   rows.remove(keys.attachmentSeq(id, type, key));
   rows.remove(keys.attached(type, key, id));
 }

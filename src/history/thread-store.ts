@@ -57,7 +57,11 @@ export class RowThreadStore implements ThreadStore {
     this.#now = now;
     this.ledger = openLedger(source.rows, source.keys, now);
     this.sections = openSections(source, (once) => this.ledger.record(once, null));
-    this.attachments = openAttachments(source, (id) => this.#log.peek(id));
+    const attachments = openAttachments(source, (id) => this.#log.peek(id));
+    this.attachments = {
+      ...attachments,
+      find: (id, type, key) => this.#mended(id, () => attachments.find(id, type, key)),
+    };
   }
 
   async create(meta: ThreadMeta, first: readonly EventToStore[], once?: Once): Promise<Seq> {
