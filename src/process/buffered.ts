@@ -7,6 +7,9 @@ import type { OutputStream, ProcessEnd } from './live-process.ts';
 /** Left for everything in a message that is not output. */
 const ROOM = 64 * 1024;
 
+/** What standard error always gets of it. */
+const ERRORS_ROOM = 1024 * 1024;
+
 /** The most that is worth keeping of each stream. */
 export const BUFFERED_CAP: number = FRAME_LIMIT - ROOM;
 
@@ -29,10 +32,11 @@ export class BufferedOutput {
     return (piece) => this.#kept[stream].push(piece);
   }
 
-  /** Standard output goes first where both together are too much. */
+  /** Where both together are too much, standard output goes before all but the beginning of standard error. */
   told({ capReached }: Pick<ProcessEnd, 'capReached'>): Told {
-    const stdout = fitting(this.#kept.stdout.text(), BUFFERED_CAP);
-    const stderr = fitting(this.#kept.stderr.text(), BUFFERED_CAP - stdout.size);
+    const errors = this.#kept.stderr.text();
+    const stdout = fitting(this.#kept.stdout.text(), BUFFERED_CAP - fitting(errors, ERRORS_ROOM).size);
+    const stderr = fitting(errors, BUFFERED_CAP - stdout.size);
     return {
       stdout,
       stderr,
