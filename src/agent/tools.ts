@@ -238,10 +238,11 @@ class CommandCall {
   }
 
   #isWhatWasShown(proposal: Proposal): boolean {
-    const { approvalPolicy, sandboxPolicy } = this.#port.settings();
+    const { approvalPolicy, sandboxPolicy, cwd, workspaceRoots } = this.#port.settings();
     return (
       proposal.operationDigest === this.#operationDigest(proposal.sandbox) &&
-      proposal.policyDigest === fingerprint([approvalPolicy, sandboxPolicy])
+      proposal.policyDigest === fingerprint([approvalPolicy, sandboxPolicy]) &&
+      proposal.workspaceDigest === fingerprint([cwd, workspaceRoots])
     );
   }
 }

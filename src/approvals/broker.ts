@@ -1,10 +1,12 @@
 // Standing questions of the whole process: the first valid answer wins, everything unclear is a refusal.
 
+import { randomInt } from 'node:crypto';
 import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { cancelledBy, deferred, onAbort } from '../base/signals.ts';
 import type { Decision, Proposal, Resolution } from '../model/approval.ts';
+import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { readDecision } from './requests.ts';
 import type { ThreadPort } from './thread-port.ts';
@@ -16,6 +18,8 @@ export interface BrokerOptions {
   readonly unattended: () => 'wait' | 'decline';
   /** Why this person's acceptance does not count, if it does not: a refusal then. */
   readonly mayAccept: (by: Principal, proposal: Proposal) => string | undefined;
+  /** Default: a random one, so that a late answer to a question of an earlier process meets no other question. */
+  readonly firstRequestId?: number;
 }
 
 /** How one question ended for the tool that asked. */
@@ -24,17 +28,37 @@ export type Answer = { readonly decision: Decision } | { readonly refusedBecause
 interface Standing {
   readonly proposal: Proposal;
   readonly requestId: number;
-  readonly port: ThreadPort;
+  readonly ended: Promise<Resolution>;
   readonly settle: (resolution: Resolution) => void;
 }
+
+/** Ids begin below this, and so stay within 32 bits for clients that keep them so. */
+const FIRST_IDS = 2 ** 30;
 
 export class ApprovalBroker {
   readonly #standing = new Map<ApprovalId, Standing>();
   readonly #options: BrokerOptions;
-  #nextRequestId = 0;
+  #nextRequestId: number;
 
   constructor(options: BrokerOptions) {
     this.#options = options;
+    this.#nextRequestId = options.firstRequestId ?? randomInt(FIRST_IDS);
+  }
+
+  /** Lets a question that stands since before a restart be shown and answered, also before its turn has come to it again. */
+  revive(proposal: Proposal): void {
+    if (!this.#standing.has(proposal.id)) this.#register(proposal);
+  }
+
+  /** The ends of questions whose turn ends without coming to them again. */
+  dismiss(proposals: readonly Proposal[]): EventOf<'approvalResolved'>[] {
+    return proposals.flatMap(({ id, turnId }) => {
+      const standing = this.#standing.get(id);
+      if (!standing) return [];
+      this.#standing.delete(id);
+      const { requestId } = standing;
+      return [{ type: 'approvalResolved', turnId, approvalId: id, requestId, resolution: { by: 'interrupt' } }];
+    });
   }
 
   /**
@@ -47,19 +71,17 @@ export class ApprovalBroker {
     signal: AbortSignal,
     options: { readonly isStored: boolean },
   ): Promise<Answer> {
-    const requestId = this.#nextRequestId++;
     if (!options.isStored && this.#options.unattended() === 'decline' && port.audience().length === 0) {
       return { refusedBecause: 'nobody is there to answer, and the server is set to decline then' };
     }
-    const ended = deferred<Resolution>();
-    this.#standing.set(proposal.id, { proposal, requestId, port, settle: ended.resolve });
-    const release = [this.#expire(proposal, ended.resolve)];
+    const { requestId, ended, settle } = this.#standing.get(proposal.id) ?? this.#register(proposal);
+    const release = [this.#expire(proposal, settle)];
     try {
       if (!options.isStored) {
         await port.append([{ type: 'approvalRequested', turnId: proposal.turnId, proposal, requestId }]);
       }
-      release.push(onAbort(signal, () => ended.resolve({ by: 'interrupt' })));
-      const resolution = await ended.promise;
+      release.push(onAbort(signal, () => settle({ by: 'interrupt' })));
+      const resolution = await ended;
       if (resolution.by === 'interrupt' && isStop(signal)) throw cancelledBy(signal);
       await this.#conclude(port, proposal, requestId, resolution);
       if (resolution.by === 'interrupt') throw cancelledBy(signal);
@@ -99,6 +121,14 @@ export class ApprovalBroker {
     if (typeof decision === 'object' && !by.permissions.has('admin'))
       return 'remembering a rule needs the permission admin';
     return this.#options.mayAccept(by, proposal);
+  }
+
+  #register(proposal: Proposal): Standing {
+    const ended = deferred<Resolution>();
+    const requestId = this.#nextRequestId++;
+    const standing = { proposal, requestId, ended: ended.promise, settle: ended.resolve };
+    this.#standing.set(proposal.id, standing);
+    return standing;
   }
 
   async #conclude(port: ThreadPort, proposal: Proposal, requestId: number, resolution: Resolution): Promise<void> {

@@ -57,6 +57,7 @@ export class RunningTurn {
   readonly #beside = new Set<Promise<void>>();
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
+  #isLeftStanding = false;
 
   /** `own`: what the turn does in place of asking the backend. */
   constructor(id: TurnId, thread: ThreadLog, parts: TurnParts, own?: OwnWork) {
@@ -113,6 +114,9 @@ export class RunningTurn {
 
   /** The server stops: a turn that only waits for people is left standing, any other ends as interrupted. */
   leave(): void {
+    const { turn } = this.#thread.accepted;
+    // Before the abort: a command that runs beside a question is gone afterwards, and must not look as if it had never begun.
+    if (!this.#abort.signal.aborted) this.#isLeftStanding = turn !== null && onlyWaitsForPeople(turn);
     this.#abort.abort(SERVER_STOPS);
   }
 
@@ -121,7 +125,7 @@ export class RunningTurn {
     try {
       const end = await this.#run();
       this.#settled.resolve();
-      if (!this.#isLeftStanding()) await finish(() => this.#storeEnd(end));
+      if (!this.#isLeftStanding) await finish(() => this.#storeEnd(end));
     } catch (error) {
       this.#parts.log.error(
         { err: error, threadId: this.#thread.threadId, turnId: this.id },
@@ -183,11 +187,6 @@ export class RunningTurn {
     }
   }
 
-  #isLeftStanding(): boolean {
-    const { turn } = this.#thread.accepted;
-    return this.#abort.signal.reason === SERVER_STOPS && turn !== null && onlyWaitsForPeople(turn);
-  }
-
   async #storeEnd(end: TurnEnd): Promise<void> {
     const { clock, grants } = this.#parts;
     const context = end.status === 'completed' ? [] : await this.#thread.context();
@@ -196,9 +195,11 @@ export class RunningTurn {
     const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };
     grants.endTurn();
     const events = endingEvents(thread, thread.turn, ending);
+    const questions = [...thread.turn.questions.values()].map(({ proposal }) => proposal);
+    const dismissed = this.#parts.tools.broker.dismiss(questions);
     // In the order of the model's view they may not come between a call and its output.
     const notes = this.#notes.map((note): ThreadEvent => ({ type: 'contextAdded', turnId: this.id, items: [note] }));
-    await this.#thread.append([...events.slice(0, -1), ...notes, ...events.slice(-1)]);
+    await this.#thread.append([...dismissed, ...events.slice(0, -1), ...notes, ...events.slice(-1)]);
     this.#hasCompleted = end.status === 'completed';
   }
 

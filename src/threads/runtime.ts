@@ -15,7 +15,7 @@ import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from 
 import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
 import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
-import { type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
+import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { endingEvents } from './turn-ending.ts';
 import { emptyTurn, type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
@@ -241,12 +241,13 @@ export class ThreadRuntime implements Closable {
   async recover(texts: ReadonlyMap<ItemId, string>): Promise<void> {
     const thread = this.#log.accepted;
     if (!thread.turn) return;
-    if (onlyWaitsForPeople(thread.turn)) {
+    const context = await this.#log.context();
+    if (onlyWaitsForPeople(thread.turn) && isEveryCallAsked(thread.turn, context)) {
+      for (const { proposal } of thread.turn.questions.values()) this.#parts.tools.broker.revive(proposal);
       this.#running = this.#prepare(thread.turn.id);
       void this.#drive(this.#running);
       return;
     }
-    const context = await this.#log.context();
     const end = { status: 'interrupted' as const };
     const ending = { end, atMs: this.#parts.clock.now(), texts, isRecovered: true, context };
     await this.#log.append(endingEvents(thread, thread.turn, ending));

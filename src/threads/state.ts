@@ -2,6 +2,7 @@
 
 import { derive, type TableReader } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
+import type { ContextItem } from '../model/context.ts';
 import type { EventOf, StoredEvent } from '../model/event.ts';
 import type { ApprovalId, ItemId, Seq, TurnId } from '../model/ids.ts';
 import type { Item, ItemOf } from '../model/item.ts';
@@ -104,4 +105,11 @@ export function onlyWaitsForPeople(turn: OpenTurn): boolean {
   if (turn.questions.size === 0 || turn.steered.length > 0) return false;
   const asked = new Set([...turn.questions.values()].map(({ proposal }) => proposal.itemId));
   return [...turn.items.keys()].every((itemId) => asked.has(itemId));
+}
+
+/** Every call of the model without an output waits for people: one that does not may have had effects, and is not made again. */
+export function isEveryCallAsked(turn: OpenTurn, context: readonly ContextItem[]): boolean {
+  const asked = new Set([...turn.questions.values()].map(({ proposal }) => proposal.callId));
+  const answered = new Set(context.flatMap((item) => (item.type === 'toolOutput' ? [item.callId] : [])));
+  return context.every((item) => item.type !== 'toolCall' || answered.has(item.callId) || asked.has(item.callId));
 }

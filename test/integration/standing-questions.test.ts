@@ -84,6 +84,61 @@ describe('two questions at once', () => {
   });
 });
 
+describe('a question beside a command that runs', () => {
+  async function besides(server: RunningApp) {
+    const client = await server.connect();
+    const threadId = await startThread(client, { sandbox: 'workspace-write', cwd: server.workspace });
+    const file = join(server.workspace, 'letters');
+    const lines = `run printf r >> ${file}; echo begun; sleep 600\nrun! printf q >> ${file}`;
+    const turnId = await startTurn(client, threadId, lines);
+    const begun = client.notified('item/commandExecution/outputDelta', ({ delta }) => delta.includes('begun'));
+    await Promise.all([begun, client.asked()]);
+    return { threadId, turnId, letters: () => readFile(file, 'utf8') };
+  }
+
+  test.each([
+    ['a polite stop', (server: RunningApp) => server.restart().then(() => server)],
+    ['a kill', (server: RunningApp) => server.afterKill()],
+  ])('ends with its turn at %s: neither runs again', async (_, stop) => {
+    const server = await startApp();
+    const turn = await besides(server);
+    const later = await (await stop(server)).connect();
+    await later.request('thread/resume', { threadId: turn.threadId });
+    const { data } = await later.request('thread/turns/list', { threadId: turn.threadId });
+    expect(data[0]).toMatchObject({ id: turn.turnId, status: 'interrupted' });
+    expect(later.questions()).toEqual([]);
+    expect(await turn.letters()).toBe('r');
+  });
+});
+
+test('a client that resumes at once after a restart is asked, however slow the model is to be reached', async () => {
+  const server = await startApp();
+  const turn = await askedTurn(server, await server.connect());
+  await server.restart();
+  const client = await server.connect();
+  const resume = client.post('thread/resume', { threadId: turn.threadId });
+  const { thread } = await client.answerTo(resume);
+  expect(thread.status.activeFlags).toEqual(['waitingOnApproval']);
+  await client.settled();
+  expect(client.questions()).toHaveLength(1);
+});
+
+test('ids of questions are not used again by the next process: a late answer does nothing', async () => {
+  const server = await startApp();
+  const turn = await askedTurn(server, await server.connect());
+  await server.restart();
+  const client = await server.connect();
+  await client.request('thread/resume', { threadId: turn.threadId });
+  const question = await client.asked();
+  expect(question.id).not.toBe(turn.question.id);
+  client.send({ id: turn.question.id, result: { decision: 'accept' } });
+  await client.settled();
+  expect((await client.request('thread/read', { threadId: turn.threadId })).thread.status.activeFlags).toEqual([
+    'waitingOnApproval',
+  ]);
+  expect(await turn.runs()).toBe(0);
+});
+
 test('a question stands through two restarts, and its time goes on', async () => {
   const clock = new ManualClock();
   const server = await startApp({ clock, config: { approval_timeout_seconds: 100 } });

@@ -30,6 +30,7 @@ function bench(options: { readonly unattended?: 'wait' | 'decline'; readonly aud
     audience: () => options.audience ?? [localPrincipal],
   };
   const broker = new ApprovalBroker({
+    firstRequestId: 0,
     clock,
     log: silentLog(),
     mayAccept: () => undefined,
