@@ -2,6 +2,7 @@
 import WebSocket from 'ws';
 
 const DELTA_MARK = Buffer.from('"item/agentMessage/delta"');
+const OUTPUT_MARK = Buffer.from('"command/exec/outputDelta"');
 const LIMIT_MS = 60_000;
 
 /** An error answer of the server; `code` is its JSON-RPC code. */
@@ -17,6 +18,7 @@ export class Client {
   #pending = new Map();
   #turns = new Map();
   #next = 1;
+  #shown;
   /** Delta notifications received, and when the last one came (ms of the monotonic clock). */
   deltas = 0;
   lastDelta = 0;
@@ -68,6 +70,13 @@ export class Client {
     return this.#timed('turn/completed', (resolve, reject) => this.#turns.set(threadId, { resolve, reject }));
   }
 
+  /** Resolves with the time at which the next piece of a command's output is here. */
+  nextOutput() {
+    return new Promise((resolve) => {
+      this.#shown = resolve;
+    });
+  }
+
   #timed(what, work) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no ${what} within ${LIMIT_MS} ms`)), LIMIT_MS);
@@ -84,6 +93,10 @@ export class Client {
     if (frame.length < 4_096 && frame.includes(DELTA_MARK)) {
       this.deltas += 1;
       this.lastDelta = at;
+      return;
+    }
+    if (frame.subarray(0, 100).includes(OUTPUT_MARK)) {
+      this.#shown?.(at);
       return;
     }
     const message = JSON.parse(frame.toString());

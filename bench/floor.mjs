@@ -1,8 +1,11 @@
 // The least a Node server can do for these workloads: no store, no validation, canned frames around the model's deltas.
 // node bench/floor.mjs --listen stdio://|ws://127.0.0.1:PORT, with MODEL_URL in the environment.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import http from 'node:http';
 import { parseArgs } from 'node:util';
+import * as pty from '@lydell/node-pty';
 
 const { values } = parseArgs({ options: { listen: { type: 'string', default: 'stdio://' } } });
 const model = new URL(process.env.MODEL_URL ?? 'http://127.0.0.1:9');
@@ -27,6 +30,15 @@ const handlers = {
     setImmediate(() => runTurn(threadId, id, input[0].text));
     return { turn: { id, status: 'inProgress', items: [] } };
   },
+  'command/exec': exec,
+  'command/exec/write': ({ processId, deltaBase64 }) => {
+    commands.get(processId).write(Buffer.from(deltaBase64, 'base64'));
+    return {};
+  },
+  'command/exec/terminate': ({ processId }) => {
+    commands.get(processId).end();
+    return {};
+  },
   'fs/getMetadata': async ({ path }) => {
     const stat = await fs.stat(path);
     return {
@@ -38,6 +50,29 @@ const handlers = {
     };
   },
 };
+
+/** By process id, what takes its input and what ends it. */
+const commands = new Map();
+
+async function exec({ command: [program, ...args], processId, tty, streamStdoutStderr }, send) {
+  const prefix = `{"method":"command/exec/outputDelta","params":{"processId":"${processId}","stream":"stdout","deltaBase64":"`;
+  const show = (chunk) =>
+    send(
+      Buffer.from(`${prefix}${chunk.toString('base64')}","capReached":false},"emittedAtMs":${Date.now()}}`, 'latin1'),
+    );
+  if (tty) {
+    const terminal = pty.spawn(program, args, { encoding: null });
+    terminal.onData(show);
+    commands.set(processId, { write: (bytes) => terminal.write(bytes), end: () => terminal.kill('SIGKILL') });
+    return new Promise((resolve) => terminal.onExit(({ exitCode }) => resolve({ exitCode, stdout: '', stderr: '' })));
+  }
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const kept = [];
+  child.stdout.on('data', streamStdoutStderr ? show : (chunk) => kept.push(chunk));
+  child.stderr.resume();
+  const [exitCode] = await once(child, 'close');
+  return { exitCode, stdout: Buffer.concat(kept).toString(), stderr: '' };
+}
 
 function runTurn(threadId, turnId, text) {
   const audience = audiences.get(threadId);

@@ -1,5 +1,6 @@
 // The rows of the table: which workload gives which figures, and what is aimed at.
 import { ErrorAnswer } from './client.mjs';
+import { bufferedOutput, commandTrue, streamedOutput, terminalEcho } from './commands.mjs';
 import {
   burst,
   fanOut,
@@ -93,6 +94,26 @@ export const ROWS = [
     id: 'read-file',
     run: readFile,
     figures: { latency: { label: 'fs/readFile of 1 MiB', unit: 'ms', target: '<= 6', ratio: '<= 1.1' } },
+  },
+  {
+    id: 'command',
+    run: commandTrue,
+    figures: { latency: { label: 'command/exec true', unit: 'ms', target: '', ratio: '<= 0.7' } },
+  },
+  {
+    id: 'output-streamed',
+    run: streamedOutput,
+    figures: { rate: { label: '10 MiB of output, streamed', unit: 'MiB/s', target: '>= 0.85 floor', ratio: '' } },
+  },
+  {
+    id: 'output-buffered',
+    run: bufferedOutput,
+    figures: { rate: { label: '10 MiB of output, buffered', unit: 'MiB/s', target: '>= 0.85 floor', ratio: '' } },
+  },
+  {
+    id: 'terminal',
+    run: terminalEcho,
+    figures: { latency: { label: 'terminal echo', unit: 'ms', target: '', ratio: '' } },
   },
 ];
 

@@ -6,7 +6,7 @@ import { connect } from './client.mjs';
 import { cpuMs, quantile, residentKib } from './meter.mjs';
 
 /** Runs `work` with a client on the target's long-lived server, and closes it. */
-async function withClient(target, work) {
+export async function withClient(target, work) {
   const server = await target.server();
   const client = await connect(server.url);
   try {
@@ -24,7 +24,7 @@ async function cpuOf(server, work) {
   return cpuMs(server.pid) - before;
 }
 
-async function repeat(count, work) {
+export async function repeat(count, work) {
   const times = [];
   for (let index = 0; index < count; index += 1) {
     const start = performance.now();
