@@ -8,6 +8,7 @@ import type { Accept, Listener } from '../transports/connection.ts';
 import { backendLines, listeningLines } from './announcement.ts';
 import { processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { probeHistory } from './history-probe.ts';
 import { planServer, type ServerFlags, type ServerPlan } from './server-flags.ts';
 import { claimStandardStreams } from './standard-output.ts';
 import { type Stopping, watchForStop } from './stopping.ts';
@@ -24,6 +25,7 @@ export async function serve(flags: ServerFlags): Promise<ExitCode> {
   const stopping = watchForStop(say);
   try {
     const plan = await planServer(flags);
+    await probeHistory(plan.dataDirectory);
     const server = await start(plan, streams, stopping);
     const reason = await stopping.reason;
     say(`heddle app-server stops: ${reason.text}`);

@@ -127,6 +127,16 @@ export function keysOf(tenant: string) {
       named(key),
       ...id.map(named),
     ],
+    /** Threads with messages that the word index does not have yet. */
+    due: (...id: [] | [ThreadId]): Key => [tenant, 'due', ...id.map(named)],
+    wordsVersion: (): Key => [tenant, 'words'],
+    word: (...word: [] | [string] | [string, number]): Key => [tenant, 'W', ...word],
+    /** The thread of a document of the word index. */
+    document: (...n: [] | [number]): Key => [tenant, 'D', ...n],
+    /** How far the word index has come in a thread. */
+    worded: (id: ThreadId) => thread(id, 'y'),
+    documents: (id: ThreadId, ...n: [] | [number]) => thread(id, 'w', ...n),
+    documentWords: (id: ThreadId, ...n: [] | [number]) => thread(id, 'z', ...n),
     /** Threads whose words have not been entered into the search index, or have changed since. */
     fresh: (...id: [] | [ThreadId]): Key => [tenant, 'f', ...id.map(named)],
     /** What of the thread lies in the search index. */

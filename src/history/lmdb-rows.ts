@@ -1,13 +1,20 @@
 // Rows in an LMDB environment.
 
+import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
+import { headerProblem } from './file-header.ts';
 import { FORMAT_VERSION, formatKey, type Key } from './keys.ts';
+import { RECORDS_FILE } from './places.ts';
 import { breathe, type Row, type Rows, type Scan } from './rows.ts';
 
 type LmdbKey = (string | number)[];
+
+/** Kinds of pages that hold something; two more pages begin the file. */
+const PAGES = ['treeBranchPageCount', 'treeLeafPageCount', 'overflowPages'];
+const HEADER_PAGES = 2;
 
 const RAW_STEP = 2000;
 const RAW_CHARACTERS = 4 * 1024 * 1024;
@@ -21,6 +28,8 @@ export class LmdbRows implements Rows {
 
   /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
   constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
+    const problem = headerProblem(join(directory, RECORDS_FILE));
+    if (problem !== undefined) throw unreadable(new Error(problem));
     this.#root = open<string, LmdbKey>({
       path: directory,
       encoding: 'string',
@@ -36,7 +45,7 @@ export class LmdbRows implements Rows {
 
   get(key: Key): string | undefined {
     this.#check(this.#isOpen);
-    const stored = this.#root.get(key as LmdbKey);
+    const stored = this.raw(key);
     if (stored === undefined) return undefined;
     const text = withoutChecksum(stored);
     if (text === undefined) throw new DamagedRow(key);
@@ -46,7 +55,11 @@ export class LmdbRows implements Rows {
   /** As it is stored, in whatever format. */
   raw(key: Key): string | undefined {
     this.#check(this.#isOpen);
-    return this.#root.get(key as LmdbKey);
+    try {
+      return this.#root.get(key as LmdbKey);
+    } catch (error) {
+      throw unreadable(error);
+    }
   }
 
   /** All rows as they are stored, in order, a bounded number at a time. */
@@ -75,11 +88,15 @@ export class LmdbRows implements Rows {
       : { start: low, end: high, limit };
     const rows: Row[] = [];
     let total = 0;
-    for (const { key, value } of this.#root.getRange(range)) {
-      const text = withoutChecksum(value);
-      rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
-      total += text?.length ?? 0;
-      if (total >= characters) break;
+    try {
+      for (const { key, value } of this.#root.getRange(range)) {
+        const text = withoutChecksum(value);
+        rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
+        total += text?.length ?? 0;
+        if (total >= characters) break;
+      }
+    } catch (error) {
+      throw unreadable(error);
     }
     return rows;
   }
@@ -98,10 +115,12 @@ export class LmdbRows implements Rows {
     await this.#root.backup(directory, true);
   }
 
-  stats(): { readonly bytes: number; readonly entries: number } {
+  stats(): { readonly entries: number; readonly freeBytes: number } {
     this.#check(this.#isOpen);
-    const { pageSize, lastPageNumber, entryCount } = this.#root.getStats() as Record<string, number>;
-    return { bytes: (pageSize ?? 0) * ((lastPageNumber ?? 0) + 1), entries: entryCount ?? 0 };
+    const stats = this.#root.getStats() as Partial<Record<string, number>> & { free?: Partial<Record<string, number>> };
+    const used = PAGES.reduce((sum, name) => sum + (stats[name] ?? 0) + (stats.free?.[name] ?? 0), HEADER_PAGES);
+    const free = Math.max(0, (stats.lastPageNumber ?? 0) + 1 - used);
+    return { entries: stats.entryCount ?? 0, freeBytes: free * (stats.pageSize ?? 0) };
   }
 
   async write<T>(work: () => T): Promise<T> {
@@ -139,6 +158,12 @@ export function formatOf(rows: LmdbRows): string {
   // One changed bit leaves either the version or its checksum whole.
   const current = String(FORMAT_VERSION);
   return sum !== '' && (rest === current || withoutChecksum(sum + current) === current) ? current : stored;
+}
+
+/** The structure of the database is damaged, not only a value in it. */
+function unreadable(cause: unknown): AppError {
+  const message = `the history cannot be read (${messageOf(cause)}): stop the server and run "heddle history verify"`;
+  return new AppError('unavailable', message, { kind: 'damaged' }, { cause });
 }
 
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */

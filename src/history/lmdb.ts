@@ -1,8 +1,9 @@
 // The durable history: LMDB for records, files for long values, in one directory.
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
+import { isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { openBlobs } from './blobs.ts';
 import { spared } from './checksum.ts';
@@ -18,7 +19,9 @@ import {
 } from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { migrate } from './migration.ts';
-import { blobsDirectory, recordsDirectory } from './places.ts';
+import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
+import { noteClosing, noteOpening } from './probe.ts';
+import { unreadable } from './read-only.ts';
 import { removeRows } from './removal.ts';
 import type { Rows } from './rows.ts';
 import type { History } from './store.ts';
@@ -50,8 +53,8 @@ export async function openLmdbHistory({
   clock = systemClock,
 }: LmdbHistoryOptions): Promise<LmdbHistory> {
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
-  await migrate(directory);
-  const rows = new LmdbRows(recordsDirectory(directory));
+  noteOpening(directory, Date.now());
+  const rows = await openRows(directory);
   try {
     await settleFormat(rows, directory);
   } catch (error) {
@@ -96,8 +99,31 @@ export async function openLmdbHistory({
       await rebuilt;
       for (const store of stores.values()) await store.close();
       await rows.close();
+      noteClosing(directory);
     }),
   };
+}
+
+/** For commands that write a thread as a whole, in a history that nobody else has. */
+export async function openForImport(options: LmdbHistoryOptions, tenant: string) {
+  const { directory, log } = options;
+  checkTenant(tenant);
+  await (await openLmdbHistory(options)).close();
+  const rows = await openRows(directory);
+  const target = { rows, keys: keysOf(tenant), blobs: openBlobs(blobsDirectory(directory)), log, tenant };
+  return { target, close: () => rows.close() };
+}
+
+async function openRows(directory: string): Promise<LmdbRows> {
+  const file = recordsFile(directory);
+  // A first opening that was cut off at once: there never was anything in it.
+  if (existsSync(file) && statSync(file).size === 0 && !existsSync(blobsDirectory(directory))) rmSync(file);
+  try {
+    await migrate(directory);
+    return new LmdbRows(recordsDirectory(directory));
+  } catch (error) {
+    throw isAppError(error) && error.data.kind !== 'damaged' ? error : unreadable(directory, error);
+  }
 }
 
 async function settleFormat(rows: LmdbRows, directory: string): Promise<void> {

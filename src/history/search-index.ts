@@ -83,7 +83,7 @@ function gramsOf(text: string, isWhole: boolean): string[] {
 }
 
 /** As an element of a key; a beginning of a text becomes a beginning of its escaped form. */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   /^[\x20-\x24\x26-\x7e]*$/.test(text)
     ? text
     : Array.from({ length: text.length }, (_, index) => {

@@ -1,14 +1,12 @@
 // Proving a history: every chain is walked, every long value compared with its digest.
 
-import { existsSync } from 'node:fs';
 import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
-import { readBlob } from './blobs.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
-import { checkFormat, keysOf, named } from './keys.ts';
-import { formatOf, LmdbRows } from './lmdb-rows.ts';
-import { blobsDirectory, recordsDirectory } from './places.ts';
+import { DamagedRow } from './checksum.ts';
+import { ENDLESS, type Keys, keysOf, named } from './keys.ts';
+import { openReadOnly } from './read-only.ts';
 import { decode } from './records.ts';
 import { breathe, type Rows } from './rows.ts';
 import { threadsIn } from './threads-in.ts';
@@ -41,11 +39,9 @@ export async function verifyHistory(
   directory: string,
   options: { readonly threadId?: ThreadId; readonly signal?: AbortSignal } = {},
 ): Promise<Verification> {
-  if (!existsSync(recordsDirectory(directory))) throw new AppError('notFound', `there is no history in ${directory}`);
-  const rows = new LmdbRows(recordsDirectory(directory), { readOnly: true });
+  const history = await openReadOnly(directory);
+  const { rows, readBlob: read } = history;
   try {
-    checkFormat(formatOf(rows), directory);
-    const read: ReadBlob = (hash) => readBlob(blobsDirectory(directory), hash);
     const result = { threads: 0, records: 0, damages: [] as Damage[] };
     for (const { tenant, name } of threadsIn(rows, options.threadId)) {
       options.signal?.throwIfAborted();
@@ -59,7 +55,7 @@ export async function verifyHistory(
       throw new AppError('notFound', `thread not found: ${options.threadId}`, { threadId: options.threadId });
     return result;
   } finally {
-    await rows.close();
+    await history.close();
   }
 }
 
@@ -79,21 +75,21 @@ async function walkThread(
 ): Promise<{ readonly records: number; readonly damage: Damage | undefined } | undefined> {
   const { rows, tenant, name } = walk;
   const keys = keysOf(tenant);
-  const headText = rows.get(keys.head(name));
-  if (headText === undefined) return undefined;
-  const head = JSON.parse(headText) as Head;
+  const head = headOf(rows, keys, name);
+  if (head === undefined) return undefined;
   let last = { seq: 0, link: '', threadId: name };
   let records = 0;
   const damaged = (seq: Seq, problem: string) =>
-    rows.get(keys.head(name)) === undefined
+    headOf(rows, keys, name) === undefined
       ? undefined
       : { records, damage: { tenant, threadId: last.threadId, seq, problem } };
   for (;;) {
     const range = { from: keys.log(name, last.seq + 1), to: keys.log(name, head.seq + 1) };
     const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
     if (step.length === 0) break;
-    for (const { key, text } of step) {
+    for (const { key, text, isDamaged } of step) {
       const seq = key[4] as Seq;
+      if (isDamaged) return damaged(seq, 'it is not what was written');
       const checked = await checkRecord(walk, last, seq, text);
       if (typeof checked === 'string') return damaged(seq, checked);
       last = checked;
@@ -101,8 +97,19 @@ async function walkThread(
     }
     await breathe();
   }
-  if (last.link !== head.link) return damaged(last.seq + 1, 'the log ends before its head');
+  if (head.link !== '' && last.link !== head.link) return damaged(last.seq + 1, 'the log ends before its head');
   return { records, damage: undefined };
+}
+
+/** Undefined: the thread has gone. A head that is damaged itself is no part of the chain and is made anew from it. */
+function headOf(rows: Rows, keys: Keys, name: string): Head | undefined {
+  try {
+    const text = rows.get(keys.head(name));
+    return text === undefined ? undefined : (JSON.parse(text) as Head);
+  } catch (error) {
+    if (error instanceof DamagedRow) return { seq: ENDLESS, link: '' };
+    throw error;
+  }
 }
 
 interface Place {

@@ -1,0 +1,20 @@
+// Before a server opens a history that was not closed: another process looks at it, because a damaged file can end whoever reads it.
+
+import { isOwned } from '../history/owner.ts';
+import { noteClosing, suspicion } from '../history/probe.ts';
+import { unreadable } from '../history/read-only.ts';
+import { EXIT } from './exit-codes.ts';
+import { runOwn } from './own-process.ts';
+
+/** Throws *unavailable*, with the path and what to do, when the file cannot be used. */
+export async function probeHistory(directory: string): Promise<void> {
+  const suspected = suspicion(directory, Date.now());
+  // Whoever has the directory now has opened it and not yet closed it.
+  if (suspected === 'none' || (await isOwned(directory))) return;
+  const command = suspected === 'whole' ? ['verify', '--here'] : ['probe'];
+  const { code, signal, stderr } = await runOwn(['history', ...command, '--data-dir', directory], false);
+  const isSound =
+    signal === null && (code === EXIT.done || (code === EXIT.failed && suspected === 'whole' && stderr === ''));
+  if (!isSound && !/has format|older format|there is no history/.test(stderr)) throw unreadable(directory, stderr);
+  if (suspected === 'whole') noteClosing(directory);
+}

@@ -1,0 +1,85 @@
+// Giving space back: the database written anew without what was deleted, and long values that nobody names removed.
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openBlobs } from './blobs.ts';
+import { below, HIGHEST, keysOf } from './keys.ts';
+import { LmdbRows } from './lmdb-rows.ts';
+import { takePlace } from './migration.ts';
+import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
+
+export interface Compaction {
+  /** Bytes of the database. */
+  readonly before: number;
+  readonly after: number;
+  readonly blobsRemoved: number;
+}
+
+/**
+ * Afterwards nothing of a deleted thread is below the data directory. The caller owns it. Cut off at any moment, the history
+ * is as it was or as it will be.
+ */
+export async function compactHistory(directory: string): Promise<Compaction> {
+  const before = (await stat(recordsFile(directory))).size;
+  rmSync(renewalDirectory(directory), { recursive: true, force: true });
+  mkdirSync(renewalDirectory(directory), { mode: 0o700 });
+  const rows = new LmdbRows(recordsDirectory(directory));
+  let blobsRemoved: number;
+  try {
+    blobsRemoved = await removeOrphans(rows, directory);
+    await removeDeadNumbers(rows);
+    await rows.backup(renewalDirectory(directory));
+  } finally {
+    await rows.close();
+  }
+  const file = await open(join(renewalDirectory(directory), RECORDS_FILE), 'r+');
+  await file.sync();
+  await file.close();
+  await takePlace(directory);
+  return { before, after: (await stat(recordsFile(directory))).size, blobsRemoved };
+}
+
+function tenantsIn(rows: LmdbRows): string[] {
+  const tenants: string[] = [];
+  for (let from = ['']; ; ) {
+    const [row] = rows.scan({ from, to: [HIGHEST], limit: 1 });
+    if (row === undefined) return tenants;
+    tenants.push(row.key[0] as string);
+    from = [row.key[0] as string, HIGHEST];
+  }
+}
+
+async function removeOrphans(rows: LmdbRows, directory: string): Promise<number> {
+  const blobs = openBlobs(blobsDirectory(directory));
+  const tenants = tenantsIn(rows);
+  const isUsed = (hash: string) =>
+    tenants.some((tenant) => rows.scan({ ...below(keysOf(tenant).blobOwners(hash)), limit: 1 }).length > 0);
+  let removed = 0;
+  for (const folder of await readdir(blobsDirectory(directory))) {
+    if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+    for (const hash of await readdir(join(blobsDirectory(directory), folder))) {
+      if (isUsed(hash)) continue;
+      blobs.drop(hash, () => false);
+      removed += 1;
+    }
+  }
+  return removed;
+}
+
+/** Entries of the search index whose thread has gone: its own row of them was damaged when it was removed. */
+async function removeDeadNumbers(rows: LmdbRows): Promise<void> {
+  for (const tenant of tenantsIn(rows)) {
+    const keys = keysOf(tenant);
+    const dead = new Set<number>();
+    for (const { key, text, isDamaged } of rows.scan({ ...below(keys.numbered()), limit: Infinity }))
+      if (isDamaged || rows.scan({ ...below(keys.thread(text)), limit: 1 }).length === 0)
+        dead.add(key.at(-1) as number);
+    if (dead.size === 0) continue;
+    const grams = rows.scan({ ...below(keys.gram('')), to: [tenant, 'g', HIGHEST], limit: Infinity });
+    await rows.write(() => {
+      for (const { key } of grams) if (dead.has(key.at(-1) as number)) rows.remove(key);
+      for (const n of dead) rows.remove(keys.numbered(n));
+    });
+  }
+}
