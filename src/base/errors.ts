@@ -23,6 +23,8 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export interface ErrorData {
   /** Replaces the kind on the wire where clients branch on something finer, e.g. `stale_cursor`. */
   readonly kind?: string;
+  /** Some of the effect may have been had. */
+  readonly isPartial?: boolean;
   readonly threadId?: string;
   readonly turnId?: string;
   readonly itemId?: string;

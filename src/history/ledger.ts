@@ -21,9 +21,11 @@ interface StoredKey extends LedgerRecord {
   readonly atMs: number;
 }
 
+type Claimed = Omit<Once, 'reply' | 'otherKeys'> & { readonly reply?: string };
+
 export interface LedgerRows extends Ledger {
   /**
-   * Inside a transaction: stores a key with its reply. Throws *conflict* of kind `already_done` (same digest: answer with the
+   * Inside a transaction: stores the keys with their reply. Throws *conflict* of kind `already_done` (same digest: answer with the
    * stored reply) or `idempotency_drift` (another digest), *notSettled* of kind `uncertain` when it was claimed and not sealed.
    */
   record(once: Once, threadId: ThreadId | null): void;
@@ -35,7 +37,7 @@ export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRow
     if (found === undefined) return undefined;
     return found.threadId === null && found.atMs < now() - KEY_LIFE_MS ? undefined : found;
   };
-  const insert = (once: Omit<Once, 'reply'> & { readonly reply?: string }, threadId: ThreadId | null) => {
+  const insert = (once: Claimed, threadId: ThreadId | null) => {
     const { method, key, fingerprint, reply } = once;
     const found = read(method, key);
     if (found !== undefined) throw taken(found, once);
@@ -70,7 +72,16 @@ export function openLedger(rows: Rows, keys: Keys, now: () => number): LedgerRow
         if (found === undefined) throw new AppError('notFound', `there is no claim of the key ${key} for ${method}`);
         rows.put(keys.once(method, key), canonicalJson({ ...found, reply }));
       }),
-    record: insert,
+    release: (method, key) =>
+      rows.write(() => {
+        const found = read(method, key);
+        if (found === undefined || found.reply !== undefined || found.fingerprint === DAMAGED) return;
+        rows.remove(keys.once(method, key));
+        rows.remove(keys.expiry(found.atMs, method, key));
+      }),
+    record: ({ key, otherKeys = [], ...once }, threadId) => {
+      for (const each of [key, ...otherKeys]) insert({ ...once, key: each }, threadId);
+    },
   };
 }
 
@@ -85,7 +96,7 @@ function readKey(rows: Rows, key: Key): StoredKey | undefined {
   }
 }
 
-function taken(found: LedgerRecord, { key, method, fingerprint }: Omit<Once, 'reply'>): AppError {
+function taken(found: LedgerRecord, { key, method, fingerprint }: Claimed): AppError {
   if (found.fingerprint !== fingerprint && found.fingerprint !== DAMAGED)
     return new AppError('conflict', `the key ${key} was used for another ${method}`, {
       kind: 'idempotency_drift',

@@ -7,11 +7,14 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { Attachment, ThreadMeta, ThreadSection } from '../model/thread.ts';
 import type { TurnError, TurnStatus } from '../model/turn.ts';
+import type { Snippet } from './matches.ts';
 
 /** A mutation that a client may send again: stored with its reply in the transaction of its effect. */
 export interface Once {
   /** The client's key, unique within the tenant and method. */
   readonly key: string;
+  /** More keys of the same request: each is stored with the reply, and one that is known refuses the mutation as `key` does. */
+  readonly otherKeys?: readonly string[];
   readonly method: string;
   /** Digest of the params: the same key with another digest is drift. Never the params themselves. */
   readonly fingerprint: string;
@@ -123,6 +126,8 @@ export interface Ledger {
   /** For effects outside the store: durable before the effect begins. Rejects as `append` does if the key is taken. */
   claim(method: string, key: string, fingerprint: string): Promise<void>;
   seal(method: string, key: string, reply: string): Promise<void>;
+  /** Frees a key that was claimed and not sealed: there was no effect. Does nothing to any other. */
+  release(method: string, key: string): Promise<void>;
 }
 
 /** The sections of a tenant: the built-in one first, the others by id. */
@@ -159,6 +164,47 @@ export interface OwnerQuery {
   readonly after?: ThreadId;
   /** Only threads that are archived, or only those that are not. */
   readonly archived?: boolean;
+}
+
+export interface SearchQuery {
+  /** Sought as it is, but for case and kinds of white space, from the beginning of a word on. */
+  readonly term: string;
+  readonly archived: boolean;
+  readonly sortKey: TimeSortKey;
+  readonly direction: Direction;
+  readonly limit: number;
+  readonly from?: From<ThreadPlace>;
+}
+
+export interface SearchPage extends Page<{ readonly meta: ThreadMeta; readonly snippet: Snippet }> {
+  /** As in `ThreadPage`. */
+  readonly next?: ThreadPlace;
+}
+
+/** The message, and which of the places in it where the term lies. */
+export interface OccurrencePlace {
+  readonly seq: Seq;
+  readonly index: number;
+}
+
+export interface OccurrenceQuery {
+  /** Sought anywhere, as it is, but for case and kinds of white space. */
+  readonly term: string;
+  readonly limit: number;
+  readonly after?: OccurrencePlace;
+}
+
+export interface Occurrence extends OccurrencePlace {
+  readonly turnId: TurnId;
+  /** The turn's place among its neighbours. */
+  readonly turnSeq: Seq;
+  readonly itemId: ItemId;
+  readonly snippet: Snippet;
+}
+
+export interface OccurrencePage extends Page<Occurrence> {
+  /** The page ended early after looking at as many messages as one may: the next page begins behind this place. */
+  readonly next?: OccurrencePlace;
 }
 
 /** Opened for one tenant. A promise that resolves means: on disk. */
@@ -211,6 +257,13 @@ export interface ThreadStore extends Closable {
   item(id: ThreadId, itemId: ItemId): Promise<ItemRow | undefined>;
   /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first. */
   context(id: ThreadId): Promise<readonly ContextItem[]>;
+  /**
+   * Listed threads in which the term was said in a turn that has ended, or that have it in their preview or name. What was said
+   * in the last moments, or while an index is made anew, may be missing.
+   */
+  search(query: SearchQuery): Promise<SearchPage>;
+  /** Places in messages that were not reverted, oldest first. */
+  occurrences(id: ThreadId, query: OccurrenceQuery): Promise<OccurrencePage>;
   openTurns(): Promise<readonly OpenTurn[]>;
   readonly sections: Sections;
   readonly attachments: Attachments;

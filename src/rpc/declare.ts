@@ -26,9 +26,11 @@ export interface Request<P extends z.ZodType = z.ZodType, R extends z.ZodType = 
   readonly experimentalFields: readonly string[];
   /** Stops something: never queued, never refused for load. */
   readonly isStop: boolean;
+  /** Its answer may have megabytes: few such are prepared at once for one connection. */
+  readonly hasLargeAnswer: boolean;
   /** The one kind of request that is valid before the handshake. */
   readonly isHandshake: boolean;
-  /** A key of the client's own that makes the request once-only beside `idempotencyKey`. */
+  /** A key of the client's own that makes the request once-only beside `idempotencyKey`; only where `mutates` is `store`. */
   readonly onceKey: ((params: z.output<P>) => string | undefined) | undefined;
 }
 
@@ -48,6 +50,7 @@ interface RequestSpec<P extends z.ZodType, R extends z.ZodType> {
   readonly experimental?: boolean;
   readonly experimentalFields?: readonly string[];
   readonly isStop?: boolean;
+  readonly hasLargeAnswer?: boolean;
   readonly isHandshake?: boolean;
   readonly onceKey?: (params: z.output<P>) => string | undefined;
 }
@@ -56,6 +59,7 @@ export function request<P extends z.ZodType, R extends z.ZodType>(
   method: string,
   spec: RequestSpec<P, R>,
 ): Request<P, R> {
+  if (spec.onceKey && spec.mutates !== 'store') throw new Error(`${method} has a key of its own without storing it`);
   return {
     method,
     params: once(spec.params),
@@ -66,6 +70,7 @@ export function request<P extends z.ZodType, R extends z.ZodType>(
     experimental: spec.experimental ?? false,
     experimentalFields: spec.experimentalFields ?? [],
     isStop: spec.isStop ?? false,
+    hasLargeAnswer: spec.hasLargeAnswer ?? false,
     isHandshake: spec.isHandshake ?? false,
     onceKey: spec.onceKey,
   };

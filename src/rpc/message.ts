@@ -95,39 +95,51 @@ function idOf(members: Record<string, unknown>, frame: string): RawId | undefine
   if (typeof id !== 'number') return undefined;
   if (Number.isSafeInteger(id)) return Object.is(id, -0) ? '-0' : String(id);
   const digits = topLevelNumber(frame, 'id');
-  return digits !== undefined && /^-?\d+$/.test(digits) ? digits : undefined;
+  return digits !== undefined && isInteger(digits) ? digits : undefined;
 }
 
-/** The text of a numeric member at depth one; the last one counts, as in JSON.parse. */
+/**
+ * The text of a numeric member at depth one of valid JSON; the last one counts, as in JSON.parse. Read character by character:
+ * a regular expression runs out of stack in a text of many megabytes.
+ */
 function topLevelNumber(frame: string, name: string): string | undefined {
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+|[,:]/gy;
-  token.lastIndex = 0;
   let depth = 0;
   let key: string | undefined;
-  let expectsValue = false;
   let found: string | undefined;
-  let position = 0;
-  while (position < frame.length) {
-    token.lastIndex = position;
-    const match = token.exec(frame);
-    if (!match) {
-      position += 1;
-      continue;
+  for (let at = 0; at < frame.length; ) {
+    const character = frame[at]!;
+    let end = at + 1;
+    if (character === '"') {
+      end = endOfString(frame, at);
+      // In place of a value it is taken for a key until the next one comes, which harms nothing.
+      if (depth === 1) key = isShort(at, end, name) ? (JSON.parse(frame.slice(at, end)) as string) : undefined;
+    } else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    else if (depth === 1 && (character === '-' || isDigit(character))) {
+      while (end < frame.length && !',} \t\r\n'.includes(frame[end]!)) end += 1;
+      if (key === name) found = frame.slice(at, end);
     }
-    position = token.lastIndex;
-    const text = match[0];
-    if (text === '{' || text === '[') depth += 1;
-    else if (text === '}' || text === ']') depth -= 1;
-    else if (depth === 1 && text === ':') {
-      expectsValue = true;
-      continue;
-    } else if (depth === 1 && text === ',') key = undefined;
-    else if (depth === 1 && expectsValue) {
-      if (key === name) found = text;
-    } else if (depth === 1 && text.startsWith('"')) key = JSON.parse(text) as string;
-    expectsValue = false;
+    at = end;
   }
   return found;
+}
+
+/** The place behind the closing quote of the string that opens at `from`. */
+function endOfString(frame: string, from: number): number {
+  let at = from + 1;
+  while (at < frame.length && frame[at] !== '"') at += frame[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+/** Short enough to be this name, each character perhaps written as an escape. */
+const isShort = (from: number, end: number, name: string): boolean => end - from <= name.length * 6 + 2;
+
+const isDigit = (character: string): boolean => character >= '0' && character <= '9';
+
+function isInteger(text: string): boolean {
+  const first = text[0] === '-' ? 1 : 0;
+  for (let at = first; at < text.length; at += 1) if (!isDigit(text[at]!)) return false;
+  return text.length > first;
 }
 
 /** A request id near the start of a frame that was too long to read, as raw JSON text. */
@@ -141,6 +153,17 @@ const version = (echo: boolean): string => (echo ? '"jsonrpc":"2.0",' : '');
 
 export function resultFrame(id: RawId, result: string, echoVersion: boolean): string {
   return `{${version(echoVersion)}"id":${id},"result":${result}}`;
+}
+
+/** The same as bytes, from pieces of ASCII: joining large texts costs more than writing them. */
+export function resultBytes(id: RawId, result: readonly string[], echoVersion: boolean): Buffer {
+  const head = Buffer.from(`{${version(echoVersion)}"id":${id},"result":`);
+  const frame = Buffer.allocUnsafeSlow(result.reduce((sum, piece) => sum + piece.length, head.length + 1));
+  head.copy(frame);
+  let at = head.length;
+  for (const piece of result) at += frame.write(piece, at, 'latin1');
+  frame.write('}', at);
+  return frame;
 }
 
 export function errorFrame(id: RawId, error: object, echoVersion: boolean): string {

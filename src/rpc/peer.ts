@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import { cancelledBy, onAbort } from '../base/signals.ts';
 import type { BadFrame, CloseReason, Connection } from '../transports/connection.ts';
 import { fromWire, INTERNAL_TEXT, wireError } from './errors.ts';
+import { InFlight } from './in-flight.ts';
 import {
   errorFrame,
   idNearStart,
@@ -16,24 +17,30 @@ import {
   type RequestMessage,
   type ResponseMessage,
   requestFrame,
+  resultBytes,
   resultFrame,
   withVersion,
 } from './message.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
+import { createOutbox, HIGH_WATER, type Outbox } from './outbox.ts';
+import { StartGate } from './start-gate.ts';
 
 /** The way back of one request; only the first answer counts. */
 export interface Reply {
   result(value: unknown): void;
   /** A result that is JSON text already. */
   resultText(json: string): void;
+  /** The same in pieces, of ASCII only. */
+  resultPieces(json: readonly string[]): void;
   error(error: unknown): void;
 }
 
 export interface PeerHandlers {
   request(message: RequestMessage, reply: Reply): void;
   notification(message: NotificationMessage): void;
-  /** Exempt from the limits on what is in flight. */
+  /** Started at once, with a limit of its own on what is in flight. */
   isStop(method: string): boolean;
+  /** Its answer may have megabytes: few are prepared at once. Default: none has. */
+  hasLargeAnswer?(method: string): boolean;
 }
 
 export interface PeerOptions {
@@ -46,6 +53,12 @@ export interface PeerOptions {
 
 export const MAX_IN_FLIGHT = 256;
 export const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024;
+/** Far more than anybody needs, so that a stop is never refused to a client that means it. */
+export const MAX_STOPS = 1024;
+const MAX_STOP_BYTES = 1024 * 1024;
+/** How much is read while the outbox is full, to see answers and stops, and what the answer to a frame may add to it. */
+const MAX_READ_WHILE_FULL = HIGH_WATER;
+const COST_OF_A_FRAME = 256;
 /** How long answers are waited for after the other side has finished sending. */
 const FAREWELL_MS = 2_000;
 
@@ -62,15 +75,14 @@ export class Peer {
   readonly #handlers: PeerHandlers;
   readonly #log: PeerOptions['log'];
   readonly #clock: Clock;
-  readonly #maxInFlight: number;
-  readonly #maxBytes: number;
+  readonly #requests: InFlight;
+  readonly #stops = new InFlight({ count: MAX_STOPS, bytes: MAX_STOP_BYTES });
+  readonly #gate: StartGate;
   readonly #expected = new Map<RawId, (answer: ResponseMessage) => void>();
   readonly #failPending = new Map<RawId, (error: AppError) => void>();
   #nextId = 0;
   #echoVersion: boolean | undefined;
-  #inFlight = 0;
-  #inFlightBytes = 0;
-  #largest = 0;
+  #readWhileFull = 0;
   #idle: (() => void) | undefined;
 
   constructor(connection: Connection, handlers: PeerHandlers, options: PeerOptions) {
@@ -79,8 +91,11 @@ export class Peer {
     this.#handlers = handlers;
     this.#log = options.log;
     this.#clock = options.clock ?? systemClock;
-    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
-    this.#maxBytes = options.maxInFlightBytes ?? MAX_IN_FLIGHT_BYTES;
+    this.#requests = new InFlight({
+      count: options.maxInFlight ?? MAX_IN_FLIGHT,
+      bytes: options.maxInFlightBytes ?? MAX_IN_FLIGHT_BYTES,
+    });
+    this.#gate = new StartGate(this.outbox);
     void connection.closed.then((reason) => this.#fail(reason));
   }
 
@@ -95,7 +110,8 @@ export class Peer {
       for await (const frame of this.connection.frames) {
         if (typeof frame === 'string') this.#take(frame);
         else this.#refuse(frame);
-        if (this.outbox.isFull()) await this.outbox.hasRoom();
+        if (this.outbox.isFull()) await this.#mayReadOn(frame);
+        else this.#readWhileFull = 0;
       }
     } catch (error) {
       this.#log.debug({ err: error }, 'connection broke');
@@ -192,47 +208,53 @@ export class Peer {
     );
   }
 
+  /** A full outbox lets answers and stops through, but not without end: each frame may be answered. */
+  async #mayReadOn(frame: string | BadFrame): Promise<void> {
+    this.#readWhileFull += COST_OF_A_FRAME + (typeof frame === 'string' ? frame.length : frame.start.length);
+    if (this.#readWhileFull <= MAX_READ_WHILE_FULL) return;
+    await this.outbox.hasRoom();
+    this.#readWhileFull = 0;
+  }
+
   #admit(message: RequestMessage, size: number): void {
-    const isStop = this.#handlers.isStop(message.method);
-    if (!isStop && this.#isFull(size)) {
+    const { method } = message;
+    const isStop = this.#handlers.isStop(method);
+    const inFlight = isStop ? this.#stops : this.#requests;
+    if (!inFlight.hasRoom(size)) {
       this.#sendError(message.id, new AppError('overloaded', 'Server overloaded; retry later.'));
       return;
     }
-    if (!isStop) {
-      this.#inFlight += 1;
-      this.#inFlightBytes += size;
-      this.#largest = Math.max(this.#largest, size);
-    }
-    this.#handlers.request(message, this.#replyTo(message, isStop ? 0 : size, !isStop));
+    inFlight.add(size);
+    const start = (answered: () => void) => {
+      const release = () => {
+        inFlight.remove(size);
+        answered();
+        if (this.#isIdle) this.#idle?.();
+      };
+      this.#handlers.request(message, this.#replyTo(message, release));
+    };
+    if (isStop) start(() => {});
+    else this.#gate.enter(this.#handlers.hasLargeAnswer?.(method) ?? false, start);
   }
 
-  #isFull(size: number): boolean {
-    if (this.#inFlight === 0) return false;
-    const beyondLargest = this.#inFlightBytes + size - Math.max(this.#largest, size);
-    return this.#inFlight >= this.#maxInFlight || beyondLargest > this.#maxBytes;
+  get #isIdle(): boolean {
+    return this.#requests.count === 0 && this.#stops.count === 0;
   }
 
-  #replyTo(message: RequestMessage, size: number, counted: boolean): Reply {
+  #replyTo(message: RequestMessage, release: () => void): Reply {
     let answered = false;
     const settle = (send: () => void) => {
       if (answered) return;
       answered = true;
       send();
-      if (counted) this.#release(size);
+      release();
     };
     return {
       result: (value) => settle(() => this.#sendResult(message.id, JSON.stringify(value ?? {}))),
       resultText: (json) => settle(() => this.#sendResult(message.id, json)),
+      resultPieces: (json) => settle(() => this.sendFrames([resultBytes(message.id, json, this.echoesVersion)])),
       error: (error) => settle(() => this.#sendError(message.id, this.#knownError(error, message))),
     };
-  }
-
-  #release(size: number): void {
-    this.#inFlight -= 1;
-    this.#inFlightBytes -= size;
-    if (this.#inFlight > 0) return;
-    this.#largest = 0;
-    this.#idle?.();
   }
 
   #knownError(error: unknown, message: RequestMessage): AppError {
@@ -253,7 +275,7 @@ export class Peer {
   }
 
   #answered(): Promise<void> {
-    if (this.#inFlight === 0) return Promise.resolve();
+    if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#clock.timer(FAREWELL_MS, resolve);
       this.#idle = () => {
@@ -268,6 +290,7 @@ export class Peer {
     const error = new AppError('unavailable', `the connection is closed: ${reason.text}`);
     for (const fail of [...this.#failPending.values()]) fail(error);
     this.#expected.clear();
+    this.#gate.shut();
     this.#idle?.();
   }
 }

@@ -7,10 +7,11 @@ import type { Principal } from '../auth/principal.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import type { Ledger, LedgerRecord, Once } from '../history/store.ts';
+import type { Ledger, Once } from '../history/store.ts';
 import type { Connection } from '../transports/connection.ts';
 import type { Queue, Request } from './declare.ts';
 import type { RequestMessage } from './message.ts';
+import { type Claim, isRefusal, onceKeysOf, storedReply, uncertain, withoutKey } from './once-only.ts';
 import { Peer, type Reply } from './peer.ts';
 import { Queues } from './queues.ts';
 import { Session } from './session.ts';
@@ -25,12 +26,16 @@ export interface Context {
   afterReply(work: () => void): void;
 }
 
-/** A result that is JSON text already: large texts that need no escaping never pass `JSON.stringify`. */
+/** A result that is JSON text of ASCII already: large texts that need no escaping pass no `JSON.stringify` and are not joined. */
 export class ReadyResult {
-  readonly json: string;
+  readonly pieces: readonly string[];
 
-  constructor(json: string) {
-    this.json = json;
+  constructor(pieces: readonly string[]) {
+    this.pieces = pieces;
+  }
+
+  get json(): string {
+    return this.pieces.join('');
   }
 }
 
@@ -41,14 +46,42 @@ export type Handler<M> =
 
 export type Handlers<G> = { readonly [K in keyof G]: Handler<G[K]> };
 
+/** What a repeated request takes beside its stored reply, e.g. joining a thread once more; gives what is sent. */
+export type Replay<M> =
+  M extends Request<infer P, infer R>
+    ? (reply: any, params: z.output<P>, context: Context) => Promise<z.input<R>>
+    : never;
+
+export type Replays<G> = { readonly [K in keyof G]?: Replay<G[K]> };
+
 export interface Route {
   readonly method: Request<any, any>;
   readonly handler: (params: any, context: Context) => Promise<unknown>;
+  /** Default: the stored reply is sent as it is. */
+  readonly replay?: ((reply: any, params: any, context: Context) => Promise<unknown>) | undefined;
 }
 
 /** Joins declared methods with their handlers; a missing one does not compile. */
-export function implement<G extends Record<string, Request<any, any>>>(group: G, handlers: Handlers<G>): Route[] {
-  return Object.keys(group).map((name) => ({ method: group[name]!, handler: (handlers as any)[name] }));
+export function implement<G extends Record<string, Request<any, any>>>(
+  group: G,
+  handlers: Handlers<G>,
+  replays: Replays<G> = {},
+): Route[] {
+  return Object.keys(group).map((name) => ({
+    method: group[name]!,
+    handler: (handlers as any)[name],
+    replay: (replays as any)[name],
+  }));
+}
+
+/** One request that was admitted. */
+interface Asked {
+  readonly session: Session;
+  readonly route: Route;
+  readonly params: any;
+  /** Undefined: it is not once-only. */
+  readonly claim: Claim | undefined;
+  readonly after: (() => void)[];
 }
 
 export interface RouterOptions {
@@ -80,6 +113,7 @@ export class Router {
         request: (message, reply) => void this.#handle(session, message, reply),
         notification: () => {},
         isStop: (method) => this.#routes.get(method)?.method.isStop ?? false,
+        hasLargeAnswer: (method) => this.#routes.get(method)?.method.hasLargeAnswer ?? false,
       },
       { log },
     );
@@ -93,9 +127,12 @@ export class Router {
     try {
       const route = this.#admitted(session, message);
       const params = parse(route.method, message.params);
-      const queue = ofTenant(route.method.queue(params), session.principal.tenant);
-      const text = await this.#queues.enter(queue, () => this.#answer(session, route, params, message, after));
-      reply.resultText(text);
+      const claim = claimOf(route.method, params, message.params);
+      const queue = ofTenant(queueOf(route.method, params, claim), session.principal.tenant);
+      const asked = { session, route, params, claim, after };
+      const answer = await this.#queues.enter(queue, () => this.#answer(asked));
+      if (typeof answer === 'string') reply.resultText(answer);
+      else reply.resultPieces(answer.pieces);
     } catch (error) {
       reply.error(error);
     }
@@ -116,50 +153,55 @@ export class Router {
     return route;
   }
 
-  async #answer(
-    session: Session,
-    route: Route,
-    params: any,
-    message: RequestMessage,
-    after: (() => void)[],
-  ): Promise<string> {
-    const key = onceKeyOf(route.method, params, message.params);
-    if (key === undefined) return this.#run(session, route, params, after, undefined);
+  async #answer(asked: Asked): Promise<string | ReadyResult> {
+    const { session, route, claim } = asked;
+    if (!claim) return this.#run(asked, route.handler(asked.params, contextOf(asked)));
     const ledger = this.#options.ledgerOf(session.principal);
-    const { method } = route.method;
-    const print = fingerprint(withoutKey(message.params));
-    const known = await ledger.find(method, key);
-    if (known) return storedReply(known, print);
-    if (route.method.mutates === 'effect') await ledger.claim(method, key, print);
+    const known = await storedReply(ledger, claim);
+    if (known !== undefined) return this.#replay(asked, known);
+    if (route.method.mutates === 'effect') return this.#effect(asked, claim, ledger);
     try {
-      const text = await this.#run(session, route, params, after, { key, method, fingerprint: print });
-      if (route.method.mutates === 'effect') await ledger.seal(method, key, text);
-      return text;
+      return await this.#run(asked, route.handler(asked.params, contextOf(asked)));
     } catch (error) {
       if (!isAppError(error, 'conflict') || error.data.kind !== 'already_done') throw error;
-      return storedReply((await ledger.find(method, key)) ?? { fingerprint: print }, print);
+      return this.#replay(asked, (await storedReply(ledger, claim)) ?? uncertain());
     }
   }
 
-  async #run(
-    session: Session,
-    route: Route,
-    params: any,
-    after: (() => void)[],
-    key: Omit<Once, 'reply'> | undefined,
-  ): Promise<string> {
-    const context: Context = {
-      session,
-      get signal() {
-        return session.signal;
-      },
-      once: (value) => key && { ...key, reply: JSON.stringify(value) },
-      afterReply: (work) => after.push(work),
-    };
-    const result = await route.handler(params, context);
+  /** The key is taken before the effect and given back when there was none. */
+  async #effect(asked: Asked, { method, key, fingerprint: print }: Claim, ledger: Ledger): Promise<string> {
+    await ledger.claim(method, key, print);
+    let text: string;
+    try {
+      const answer = await this.#run(asked, asked.route.handler(asked.params, contextOf(asked)));
+      text = typeof answer === 'string' ? answer : answer.json;
+    } catch (error) {
+      if (isRefusal(error)) await this.#release(ledger, method, key);
+      throw error;
+    }
+    await ledger.seal(method, key, text);
+    return text;
+  }
+
+  /** A key that cannot be given back stays uncertain; the refusal itself is what the client has to know. */
+  async #release(ledger: Ledger, method: string, key: string): Promise<void> {
+    try {
+      await ledger.release(method, key);
+    } catch (error) {
+      this.#options.log.error({ err: error, method }, 'a key could not be given back');
+    }
+  }
+
+  async #replay(asked: Asked, reply: string): Promise<string | ReadyResult> {
+    const { replay } = asked.route;
+    return replay ? this.#run(asked, replay(JSON.parse(reply), asked.params, contextOf(asked))) : reply;
+  }
+
+  async #run({ route }: Asked, work: Promise<unknown>): Promise<string | ReadyResult> {
+    const result = await work;
     const isReady = result instanceof ReadyResult;
     if (this.#options.validatesResults) this.#check(route.method, isReady ? JSON.parse(result.json) : result);
-    return isReady ? result.json : JSON.stringify(result ?? {});
+    return isReady ? result : JSON.stringify(result ?? {});
   }
 
   #check(method: Request<any, any>, result: unknown): void {
@@ -167,6 +209,30 @@ export class Router {
     if (checked.success) return;
     throw new Error(`the result of ${method.method} does not fit its schema: ${checked.error.message}`);
   }
+}
+
+function contextOf({ session, claim, after }: Asked): Context {
+  return {
+    session,
+    get signal() {
+      return session.signal;
+    },
+    once: (value) => claim && { ...claim, reply: JSON.stringify(value) },
+    afterReply: (work) => after.push(work),
+  };
+}
+
+function claimOf(method: Request<any, any>, params: any, given: unknown): Claim | undefined {
+  const [key, ...otherKeys] = onceKeysOf(method, params, given);
+  if (key === undefined) return undefined;
+  return { key, otherKeys, method: method.method, fingerprint: fingerprint(withoutKey(given)) };
+}
+
+/** A repeated request comes after the one that it repeats has been answered, also where nothing else is waited for. */
+function queueOf(method: Request<any, any>, params: any, claim: Claim | undefined): Queue {
+  const queue: Queue = method.queue(params);
+  if (queue !== 'none' || !claim || method.mutates !== 'store') return queue;
+  return { key: `once:${claim.method}:${claim.key}` };
 }
 
 /** Requests of different tenants never wait for each other. */
@@ -205,26 +271,4 @@ function textOf(issue: z.core.$ZodIssue): string {
   const listing = firsts.filter((each) => each.code !== 'invalid_type');
   const shown = listing.length > 0 ? listing : firsts;
   return shown.map(textOf).join(', or: ');
-}
-
-function onceKeyOf(method: Request<any, any>, params: any, given: unknown): string | undefined {
-  if (!method.mutates) return undefined;
-  const key = (given as { idempotencyKey?: unknown } | null | undefined)?.idempotencyKey;
-  if (key === undefined || key === null) return method.onceKey?.(params);
-  if (typeof key === 'string' && key.length > 0 && key.length <= 256) return `key:${key}`;
-  throw new AppError('invalid', 'idempotencyKey is a text of 1 to 256 characters');
-}
-
-function withoutKey(params: unknown): unknown {
-  if (params === null || typeof params !== 'object') return params;
-  const { idempotencyKey: _key, ...rest } = params as Record<string, unknown>;
-  return rest;
-}
-
-function storedReply(record: LedgerRecord, print: string): string {
-  if (record.fingerprint !== print) {
-    throw new AppError('conflict', 'this key was used with other params', { kind: 'idempotency_drift' });
-  }
-  if (record.reply !== undefined) return record.reply;
-  throw new AppError('notSettled', 'whether this request took effect is not known', { kind: 'uncertain' });
 }

@@ -6,16 +6,16 @@ import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import { deferred } from '../base/signals.ts';
 import { openMemoryHistory } from '../history/memory.ts';
 import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
-import { isWorthReading } from '../history/tables.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ContextCache } from './context-cache.ts';
+import { noticesOf } from './event-notices.ts';
 import { eventsOfTurns, loadThread } from './loading.ts';
 import type { NewestThread, Notice, Notices } from './notices.ts';
-import { attachmentNews } from './render.ts';
 import { ThreadRuntime } from './runtime.ts';
 
 export interface RegistryParts {
@@ -48,6 +48,8 @@ export class ThreadRegistry implements Closable {
   readonly #ephemeral: History = openMemoryHistory();
   /** By tenant and id, in the order of loading. */
   readonly #loaded = new Map<string, Loaded>();
+  /** Threads that are being begun. */
+  readonly #beginning = new Map<string, Promise<void>>();
   readonly #contexts = new ContextCache();
   #isClosing = false;
 
@@ -67,6 +69,7 @@ export class ThreadRegistry implements Closable {
       find: async (method, key) => (await durable.find(method, key)) ?? ephemeral.find(method, key),
       claim: (method, key, fingerprint) => durable.claim(method, key, fingerprint),
       seal: (method, key, reply) => durable.seal(method, key, reply),
+      release: (method, key) => durable.release(method, key),
     };
   }
 
@@ -97,28 +100,39 @@ export class ThreadRegistry implements Closable {
   }
 
   /** Begins a thread; rejects as *conflict* if the id is taken. */
-  async create(tenant: string, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
-    const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
-    const store = history.forTenant(tenant);
-    const head = await store.create(meta, [], once);
-    return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, { meta, head, turn: null }));
+  create(tenant: string, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+    return this.#begin(tenant, meta.id, async () => {
+      const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
+      const store = history.forTenant(tenant);
+      const head = await store.create(meta, [], once);
+      return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, { meta, head, turn: null }));
+    });
   }
 
   /**
    * Begins the thread `meta.id` with what `source` was at `at`, and loads it. A copy that lives in memory, or is made of one that
    * does, takes the events of whole turns one by one.
    */
-  async fork(tenant: string, source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+  fork(tenant: string, source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+    return this.#begin(tenant, meta.id, () => this.#fork(tenant, source, at, meta, once));
+  }
+
+  async #fork(tenant: string, source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
     const from = await this.storeOf(tenant, source);
     if (!from) throw new AppError('notFound', `thread not found: ${source}`, { threadId: source });
     const to = (meta.ephemeral ? this.#ephemeral : this.#parts.history).forTenant(tenant);
     if (from === to) await to.fork(source, at, meta, once);
     else await to.create(meta, await eventsOfTurns(from, source, at), once);
-    return this.load(tenant, meta.id);
+    return this.#load(tenant, meta.id);
   }
 
   /** Loads a thread unless it is; one load however many ask. Rejects as *notFound*. */
-  load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
+  async load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
+    await this.#beginning.get(keyOf(tenant, id));
+    return this.#load(tenant, id);
+  }
+
+  #load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
     const known = this.#loaded.get(keyOf(tenant, id));
     if (known?.closing) return known.closing.then(() => this.load(tenant, id));
     if (known) return known.runtime;
@@ -174,7 +188,9 @@ export class ThreadRegistry implements Closable {
     const all = [...this.#loaded.values()];
     for (const each of all) each.cancelUnload();
     await Promise.all(
-      all.map(async ({ runtime }) => (await runtime).close().catch((error: unknown) => this.#failedToClose(error))),
+      all.map(({ runtime }) =>
+        runtime.then((each) => each.close()).catch((error: unknown) => this.#failedToClose(error)),
+      ),
     );
     this.#loaded.clear();
     await this.#ephemeral.close();
@@ -206,6 +222,25 @@ export class ThreadRegistry implements Closable {
     if (runtime.subscribers.length > 0 || runtime.isBusy) return this.touch(tenant, threadId);
     await this.unload(tenant, threadId);
     this.tell(tenant, threadId, ['status', 'closed'], { meta, status: { type: 'notLoaded' } });
+  }
+
+  /** One thread of an id in both stores, and one beginning of it at a time. */
+  async #begin(tenant: string, id: ThreadId, make: () => Promise<ThreadRuntime>): Promise<ThreadRuntime> {
+    const key = keyOf(tenant, id);
+    const exists = { kind: 'exists', threadId: id };
+    const taken = new AppError('conflict', `there is a thread with the id ${id}`, exists);
+    if (this.#beginning.has(key)) throw taken;
+    const begun = deferred();
+    this.#beginning.set(key, begun.promise);
+    try {
+      // Who asked for the thread before it was there must not keep its entry.
+      await this.#loaded.get(key)?.runtime.catch(() => {});
+      if (this.#loaded.has(key) || (await this.storeOf(tenant, id))) throw taken;
+      return await make();
+    } finally {
+      this.#beginning.delete(key);
+      begun.resolve();
+    }
   }
 
   #enter(tenant: string, id: ThreadId, make: () => Promise<ThreadRuntime>): Promise<ThreadRuntime> {
@@ -244,7 +279,15 @@ export class ThreadRegistry implements Closable {
         published: (runtime, events) => this.#published(tenant, runtime, events),
         failed: (runtime) => {
           const key = keyOf(tenant, runtime.threadId);
-          if (this.#loaded.get(key)?.ready === runtime) this.#loaded.delete(key);
+          const known = this.#loaded.get(key);
+          if (known?.ready !== runtime) return;
+          known.cancelUnload();
+          this.#loaded.delete(key);
+          // Whoever listened has to join again, behind what it has seen: nothing more comes by itself.
+          this.tell(tenant, runtime.threadId, ['status', 'closed'], {
+            meta: runtime.meta,
+            status: { type: 'notLoaded' },
+          });
         },
       },
       thread,
@@ -258,29 +301,6 @@ export class ThreadRegistry implements Closable {
     const listeners = new Set(runtime.subscribers.map((subscriber) => subscriber.id));
     this.#parts.notices.tell(tenant, runtime.threadId, kinds, (ofTenant, id) => this.#newest(ofTenant, id), listeners);
     this.touch(tenant, runtime.threadId);
-  }
-}
-
-function noticesOf({ event }: StoredEvent, threadId: ThreadId): Notice[] {
-  switch (event.type) {
-    case 'turnStarted':
-      return ['status'];
-    case 'approvalRequested':
-    case 'approvalResolved':
-      return event.flags ? ['status'] : [];
-    case 'turnCompleted':
-      return isWorthReading(event) ? ['readState', 'status'] : ['status'];
-    case 'threadNamed':
-      return ['name'];
-    case 'goalChanged':
-      return ['goal'];
-    case 'sectionChanged':
-      return ['section'];
-    case 'attachmentAdded':
-    case 'attachmentRemoved':
-      return [{ attachment: attachmentNews(threadId, event) }];
-    default:
-      return [];
   }
 }
 

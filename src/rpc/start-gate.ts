@@ -1,0 +1,59 @@
+// When requests may start: in order, and only while their answers are likely to find room before the wire.
+
+import type { Outbox } from './outbox.ts';
+
+/** What an answer is taken to need while it is prepared, in bytes: all small ones that may be in flight leave room for large ones. */
+const SMALL_ANSWER = 4 * 1024;
+const LARGE_ANSWER = 1024 * 1024;
+
+interface Waiting {
+  readonly bytes: number;
+  readonly start: (answered: () => void) => void;
+}
+
+export class StartGate {
+  readonly #outbox: Outbox;
+  #waiting: Waiting[] = [];
+  /** Bytes set aside for answers that are being prepared. */
+  #prepared = 0;
+  #isWatching = false;
+  #isShut = false;
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  /** Calls `start` now or when there is room, after those that came before; `answered` is to be called once, after the answer. */
+  enter(hasLargeAnswer: boolean, start: (answered: () => void) => void): void {
+    if (this.#isShut) return;
+    this.#waiting.push({ bytes: hasLargeAnswer ? LARGE_ANSWER : SMALL_ANSWER, start });
+    this.#advance();
+  }
+
+  /** Forgets what waits; nothing is started any more. */
+  shut(): void {
+    this.#isShut = true;
+    this.#waiting = [];
+  }
+
+  #advance(): void {
+    for (;;) {
+      const next = this.#waiting[0];
+      if (!next) return;
+      if (!this.#outbox.hasRoomFor(this.#prepared + next.bytes)) break;
+      this.#waiting.shift();
+      this.#prepared += next.bytes;
+      next.start(() => {
+        this.#prepared -= next.bytes;
+        this.#advance();
+      });
+    }
+    // While the outbox is nearly empty it is the answers in preparation that take the room: the next of them looks again.
+    if (this.#isWatching || this.#outbox.isNearlyEmpty()) return;
+    this.#isWatching = true;
+    void this.#outbox.hasRoom().then(() => {
+      this.#isWatching = false;
+      this.#advance();
+    });
+  }
+}
