@@ -1,8 +1,11 @@
 // Output that is told in one piece at the end: what is kept of it, and what of that fits into one message.
 
+import type { Result } from '../rpc/declare.ts';
+import { ReadyResult } from '../rpc/router.ts';
 import { FRAME_LIMIT } from '../transports/connection.ts';
 import { Kept, type OnPiece } from './capture.ts';
 import type { OutputStream, ProcessEnd } from './live-process.ts';
+import type { commandExec } from './methods.ts';
 
 /** Left for everything in a message that is not output. */
 const ROOM = 64 * 1024;
@@ -15,8 +18,8 @@ export const BUFFERED_CAP: number = FRAME_LIMIT - ROOM;
 
 export interface ToldText {
   readonly text: string;
-  /** The same as JSON: output is large, and encoding it once is enough. */
-  readonly json: string;
+  /** The same as JSON, if that is ASCII: output is large, and encoding it once is enough. */
+  readonly ascii: string | undefined;
 }
 
 export interface Told {
@@ -43,6 +46,19 @@ export class BufferedOutput {
       capReached: { stdout: capReached.stdout || stdout.isCut, stderr: capReached.stderr || stderr.isCut },
     };
   }
+
+  /** As the result of command/exec. */
+  result({ exitCode, ...end }: Pick<ProcessEnd, 'capReached' | 'exitCode'>): ReadyResult | Result<typeof commandExec> {
+    const { stdout, stderr, capReached } = this.told(end);
+    const flags = {
+      ...(capReached.stdout ? { stdoutCapReached: true as const } : {}),
+      ...(capReached.stderr ? { stderrCapReached: true as const } : {}),
+    };
+    if (stdout.ascii === undefined || stderr.ascii === undefined)
+      return { exitCode, stdout: stdout.text, stderr: stderr.text, ...flags };
+    const head = JSON.stringify({ exitCode, ...flags }).slice(0, -1);
+    return new ReadyResult([`${head},"stdout":`, stdout.ascii, ',"stderr":', stderr.ascii, '}']);
+  }
 }
 
 interface Fitting extends ToldText {
@@ -56,7 +72,8 @@ function fitting(text: string, room: number): Fitting {
   for (let kept = text; ; ) {
     const json = JSON.stringify(kept);
     const size = kept === '' ? 0 : Buffer.byteLength(json);
-    if (size <= room) return { text: kept, json, size, isCut: kept.length < text.length };
+    const ascii = kept === '' || size === json.length ? json : undefined;
+    if (size <= room) return { text: kept, ascii, size, isCut: kept.length < text.length };
     kept = kept.slice(0, Math.floor(Math.min(kept.length * (room / size), kept.length - 1)));
   }
 }

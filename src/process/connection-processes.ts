@@ -11,6 +11,8 @@ export interface Wording {
   readonly duplicate: string;
 }
 
+/** Programs of one kind that a connection may have at a time. */
+const MAX_PROCESSES = 256;
 /** Names of ended programs that are remembered for each connection, to tell them from names that were never used. */
 const REMEMBERED = 256;
 const SHOWN = 200;
@@ -23,11 +25,13 @@ export class ConnectionProcesses {
     this.#wording = wording;
   }
 
-  /** Throws as *conflict* while another one has the name. */
+  /** Throws as *conflict* while another one has the name, and as *overloaded* when the connection has too many. */
   claim(session: Session, name: string, process: LiveProcess): void {
     const key = this.#key(name);
     if (session.owned(key))
       throw new AppError('conflict', `${this.#wording.duplicate}: ${quoted(name)}`, { kind: 'in_use', process: name });
+    if (session.countOwned(this.#key('')) >= MAX_PROCESSES)
+      throw new AppError('overloaded', 'Server overloaded; retry later.', { limit: MAX_PROCESSES });
     session.own(key, process);
     this.#ended.get(session)?.delete(name);
   }

@@ -1,7 +1,7 @@
 // command/* and process/*: programs that a client starts, writes to and stops; they end with its connection.
 
 import type { Log } from '../base/log.ts';
-import { implement, ReadyResult, type Route } from '../rpc/router.ts';
+import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { checkExec, checkSize, checkSpawn, inputOf, type PlaceParts, specOfExec, specOfSpawn } from './asked.ts';
 import { BUFFERED_CAP, BufferedOutput } from './buffered.ts';
@@ -45,10 +45,7 @@ function commandRoutes(parts: ProcessHandlerParts): Route[] {
           return { exitCode, stdout: '', stderr: '' };
         }
         const output = new BufferedOutput();
-        const end = await process.run((stream) => output.keeper(stream));
-        const { stdout, stderr, capReached } = output.told(end);
-        const flags = `${capReached.stdout ? ',"stdoutCapReached":true' : ''}${capReached.stderr ? ',"stderrCapReached":true' : ''}`;
-        return new ReadyResult(`{"exitCode":${end.exitCode},"stdout":${stdout.json},"stderr":${stderr.json}${flags}}`);
+        return output.result(await process.run((stream) => output.keeper(stream)));
       } finally {
         named.release(session, name);
       }

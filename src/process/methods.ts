@@ -14,6 +14,9 @@ const Environment = schema(() => z.record(z.string(), z.string().nullish()));
 const Empty = schema(() => z.object({}));
 const OutputStream = schema(() => z.enum(['stdout', 'stderr']));
 
+/** The client's own name for a program; it is kept for a while after the end. */
+const Name = schema(() => z.string().max(1024));
+
 /** What both ways to start a program share. */
 const program = () => ({
   command: z.array(z.string()),
@@ -36,7 +39,7 @@ export const commandExec = request('command/exec', {
   params: () =>
     z.object({
       ...program(),
-      processId: optional(z.string()),
+      processId: optional(Name()),
       disableOutputCap: z.boolean().default(false),
       disableTimeout: z.boolean().default(false),
       cwd: optional(z.string()),
@@ -77,7 +80,7 @@ export const commandExecTerminate = request('command/exec/terminate', {
 });
 
 export const processSpawn = request('process/spawn', {
-  params: () => z.object({ ...program(), processHandle: z.string(), cwd: z.string() }),
+  params: () => z.object({ ...program(), processHandle: Name(), cwd: z.string() }),
   result: Empty,
   ...notOnceOnly,
   experimental: true,

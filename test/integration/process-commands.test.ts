@@ -253,6 +253,16 @@ describe('process/*', () => {
     await eventually('the end of the holder', () => !isRunning(holder as number));
   });
 
+  test('cannot be begun without end by one connection', async () => {
+    const { server, client: one } = await client();
+    const spawn = (index: number) => ({ cwd: server.workspace, processHandle: `${index}`, command: ['sleep', '60'] });
+    for (let index = 0; index < 256; index += 1) await one.request('process/spawn', spawn(index));
+    expect(await one.refusal('process/spawn', spawn(256))).toMatchObject({ code: -32001 });
+    await one.request('process/kill', { processHandle: '0' });
+    await exited(one, '0');
+    await one.request('process/spawn', spawn(256));
+  });
+
   test('needs the experimental capability and a whole path', async () => {
     const { server, client: one } = await client();
     const plain = await server.connect();

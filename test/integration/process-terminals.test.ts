@@ -111,6 +111,22 @@ test('is killed with everything on it', async () => {
   expect(await run).toMatchObject({ exitCode: 137 });
 });
 
+test('is there in the sandbox too, which confines what runs on it', async () => {
+  const server = await startApp({ config: { sandbox_mode: 'workspace-write' } });
+  const client = await server.connect();
+  const probe = await client.request('command/exec', { command: ['true'] }).catch((error: Error) => error.message);
+  if (typeof probe === 'string') {
+    console.warn(`SKIPPED, no sandbox here: ${probe}`);
+    return;
+  }
+  const script = 'stty size </dev/tty; touch /usr/denied 2>/dev/null || echo denied; read x; echo got $x; exit 5';
+  const run = client.request('command/exec', { command: bash(script), processId: 'p', tty: true });
+  await printed(client, 'p', 'denied');
+  await write(client, 'p', 'this\n');
+  expect(await run).toMatchObject({ exitCode: 5 });
+  expect(streamed(client, 'p').toString()).toMatch(/^24 80\r\ndenied\r\n.*got this\r\n$/s);
+});
+
 test('cannot be reached by other programs through what they inherit', async () => {
   const client = await connect();
   const shell = client.request('command/exec', { ...BARE, command: ['cat'], processId: 'p', tty: true });

@@ -124,16 +124,21 @@ describe('output in one piece', () => {
     void output.keeper('stderr')(Buffer.from('x'), false);
     const cut = output.told({ capReached });
     expect(cut.capReached).toEqual({ stdout: true, stderr: false });
-    expect(Buffer.byteLength(cut.stdout.json) + Buffer.byteLength(cut.stderr.json)).toBeLessThanOrEqual(
-      BUFFERED_CAP + 3,
-    );
-    expect(JSON.parse(cut.stdout.json)).toBe(cut.stdout.text);
+    expect((cut.stdout.ascii ?? '').length + (cut.stderr.ascii ?? '').length).toBeLessThanOrEqual(BUFFERED_CAP + 3);
+    expect(JSON.parse(cut.stdout.ascii ?? '')).toBe(cut.stdout.text);
   });
 
   it('is whole when it fits', () => {
     const output = new BufferedOutput();
     void output.keeper('stderr')(Buffer.from('a\n"'), false);
     const { stdout, stderr } = output.told({ capReached });
-    expect([stdout.text, stderr.text, stderr.json]).toEqual(['', 'a\n"', '"a\\n\\""']);
+    expect([stdout.text, stderr.text, stderr.ascii]).toEqual(['', 'a\n"', '"a\\n\\""']);
+  });
+
+  it('has no JSON of its own when that is not ASCII', () => {
+    const output = new BufferedOutput();
+    void output.keeper('stdout')(Buffer.from('\u00e9'), false);
+    expect(output.told({ capReached }).stdout.ascii).toBeUndefined();
+    expect(output.result({ exitCode: 0, capReached })).toEqual({ exitCode: 0, stdout: '\u00e9', stderr: '' });
   });
 });
