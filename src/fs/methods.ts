@@ -29,6 +29,7 @@ export const fsReadFile = request('fs/readFile', {
   queue: unqueued,
   needs: 'fs',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const fsWriteFile = request('fs/writeFile', {
@@ -100,6 +101,7 @@ export const fsReadDirectory = request('fs/readDirectory', {
   queue: unqueued,
   needs: 'fs',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const fsRemove = request('fs/remove', {

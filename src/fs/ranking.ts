@@ -13,6 +13,9 @@ const IS_EXTENDED = /[\s'^$!|]/;
 /** A name that holds all letters goes before any path, a name that is the query before any name. */
 const NAME_HOLDS = 65_536;
 const NAME_IS = 131_072;
+/** What the library gives for a letter at the beginning of a word, and for one that follows another. */
+const MOST_FOR_FIRST = 32;
+const MOST_FOR_NEXT = 24;
 const SURROGATE = /[\ud800-\udfff]/;
 const LOW_SURROGATE = /[\udc00-\udfff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
@@ -54,8 +57,10 @@ export class Ranking {
     const end = Math.min(this.#next + SLICE, paths.length);
     for (let index = this.#next; index < end; index += 1) {
       const path = paths[index]!;
-      if (!this.#isExtended && this.#mayMatch(nameOf(path))) named.push(index);
-      else if (this.#isExtended || this.#mayMatch(path)) pathed.push(index);
+      if (this.#isExtended) pathed.push(index);
+      else if (this.#mayMatch(nameOf(path))) {
+        if (this.#mayRise(path, this.#nameBonus(nameOf(path), path))) named.push(index);
+      } else if (this.#mayRise(path, 0) && this.#mayMatch(path)) pathed.push(index);
     }
     this.#next = end;
     const found = [...this.#rank(named, nameOf), ...this.#rank(pathed, (path) => path)];
@@ -106,6 +111,14 @@ export class Ranking {
   #nameBonus(part: string, path: string): number {
     if (this.#isExtended || part !== nameOf(path)) return 0;
     return part.toLowerCase() === this.#query ? NAME_IS : NAME_HOLDS;
+  }
+
+  /** Whether a path could be among the best if its letters matched as well as they can. */
+  #mayRise(path: string, bonus: number): boolean {
+    const worst = this.#best.length < MAX_FOUND ? undefined : this.#best.at(-1)!;
+    if (!worst) return true;
+    const most = bonus + MOST_FOR_FIRST + MOST_FOR_NEXT * (this.#query.length - 1);
+    return most > worst.score || (most === worst.score && path < worst.path);
   }
 
   /** A cheap look whether the letters come in this order; accents are left to the slow one. */

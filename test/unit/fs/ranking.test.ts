@@ -55,3 +55,23 @@ test('places are those of the letters, whatever alphabet goes before them', () =
     }),
   );
 });
+
+test('leaving out what cannot be among the best changes nothing', () => {
+  // So many that the last paths are looked at when others are known already.
+  const others = Array.from({ length: 4_000 }, (_, index) => `zz/${index}`);
+  const part = fc.constantFrom('ab', 'aXb', 'a-b', 'ba', 'abab', 'Ab', 'b_a', 'xaby');
+  const path = fc.array(part, { minLength: 1, maxLength: 3 }).map((each) => each.join('/'));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(path, { minLength: 80, maxLength: 100 }),
+      fc.constantFrom('ab', 'a', 'ba'),
+      (paths, query) => {
+        const alone = paths.flatMap((each) => ranked([each], query)).filter(({ match_type }) => match_type === 'file');
+        const best = alone.toSorted((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1)).slice(0, 10);
+        const found = ranked([...paths.slice(0, 60), ...others, ...paths.slice(60)], query);
+        expect(found.filter(({ match_type }) => match_type === 'file').slice(0, 10)).toEqual(best);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
