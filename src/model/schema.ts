@@ -20,3 +20,25 @@ export function optional<T extends z.ZodType>(inner: T) {
 
 export const JsonObject = schema(() => z.record(z.string(), z.unknown()));
 export type JsonObject = Infer<typeof JsonObject>;
+
+/** Levels of nesting of free JSON in requests: what is stored must be read and written again without exhausting the stack. */
+const MAX_LEVELS = 100;
+
+/** JSON of a client's own shape in a request: at most 100 levels deep, and of so many characters (default: 1 Mi). */
+export function freeJson<T extends z.ZodType>(inner: T, maxCharacters = 1024 * 1024) {
+  return inner.superRefine((value, context) => {
+    const problem = problemOf(value, maxCharacters);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  });
+}
+
+function problemOf(value: unknown, maxCharacters: number): string | undefined {
+  if (isDeeperThan(value, MAX_LEVELS)) return `nested deeper than ${MAX_LEVELS} levels`;
+  const text = JSON.stringify(value) as string | undefined;
+  return (text?.length ?? 0) > maxCharacters ? `longer than ${maxCharacters} characters of JSON` : undefined;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));
+}

@@ -1,7 +1,7 @@
 // What is attached to threads, as declared methods.
 
 import { z } from 'zod';
-import { optional } from '../model/schema.ts';
+import { freeJson, optional } from '../model/schema.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 
 const threadId = () => ({ threadId: z.string() });
@@ -22,7 +22,7 @@ export const threadAttachmentAdd = request('thread/attachment/add', {
       ...threadId(),
       ...identity(),
       /** Any JSON value. */
-      payload: z.unknown().refine((value) => value !== undefined, 'missing'),
+      payload: freeJson(z.unknown().refine((value) => value !== undefined, 'missing')),
     }),
   result: () => z.object({ outcome: z.enum(['created', 'existing']), attachment: Attachment() }),
   ...change,
@@ -40,6 +40,7 @@ export const threadAttachmentList = request('thread/attachment/list', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const threadAttachmentOwnerList = request('thread/attachmentOwner/list', {

@@ -48,6 +48,7 @@ export class Cursor {
   #isStarted = false;
   #isLive = false;
   #isCatchingUp = false;
+  #isStopped = false;
 
   /** Begins behind `after`; nothing is sent before `start`. */
   constructor(subscriber: Subscriber, source: LogSource, after: Seq, log: Log) {
@@ -66,9 +67,14 @@ export class Cursor {
     void this.#catchUp();
   }
 
+  /** Sends nothing more, also of what is being read. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Everything up to `to` has become visible. A cursor that is not live reads it from the log later. */
   publish(publication: Publication): void {
-    if (!this.#isStarted || publication.to <= this.#position) return;
+    if (!this.#isStarted || this.#isOver || publication.to <= this.#position) return;
     if (!this.#isLive || this.subscriber.isFull()) {
       this.#isLive = false;
       void this.#catchUp();
@@ -78,16 +84,20 @@ export class Cursor {
     this.subscriber.send(publication.frames);
   }
 
+  get #isOver(): boolean {
+    return this.#isStopped || this.subscriber.signal.aborted;
+  }
+
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return;
     this.#isCatchingUp = true;
     try {
-      while (!this.subscriber.signal.aborted && !this.#becomesLive()) {
+      while (!this.#isOver && !this.#becomesLive()) {
         if (this.subscriber.isFull()) await this.subscriber.hasRoom();
-        if (!this.subscriber.signal.aborted) await this.#readOn();
+        if (!this.#isOver) await this.#readOn();
       }
     } catch (error) {
-      if (this.subscriber.signal.aborted) return;
+      if (this.#isOver) return;
       // Without a way on in the log this client would see a gap; the next attempt is the next publication.
       this.#log.error({ err: error }, 'a subscriber could not be brought up to date');
     } finally {
@@ -110,7 +120,7 @@ export class Cursor {
       return;
     }
     const frames = await this.#source.render(page);
-    if (this.subscriber.signal.aborted) return;
+    if (this.#isOver) return;
     this.#position = lastSeq(last);
     this.subscriber.send(frames);
   }

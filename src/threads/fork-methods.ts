@@ -1,9 +1,9 @@
 // A new thread that begins with the history of another, as declared methods.
 
 import { z } from 'zod';
-import { JsonObject, optional } from '../model/schema.ts';
+import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
-import { threadOverrides } from './overrides.ts';
+import { MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
 import { adopted } from './schema.ts';
 
 export const threadFork = request('thread/fork', {
@@ -20,12 +20,13 @@ export const threadFork = request('thread/fork', {
       /** Ours: an id of the client's choice, and what it calls the new thread. */
       newThreadId: optional(z.string()),
       title: optional(z.string()),
-      metadata: optional(JsonObject()),
+      metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
     }),
   result: () => z.object({ ...adopted(), turnsTruncated: z.boolean().optional() }),
   queue: (params) => threadQueue(params.threadId),
   needs: 'thread:write',
   mutates: 'store',
+  hasLargeAnswer: true,
   experimentalFields: [
     'attachToSource',
     'beforeTurnId',

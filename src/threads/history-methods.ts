@@ -1,7 +1,7 @@
 // What changes or reads the history of a thread as a whole, as declared methods.
 
 import { z } from 'zod';
-import { JsonObject, optional } from '../model/schema.ts';
+import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { Thread } from '../model/thread.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 import { ItemEntry } from './list-methods.ts';
@@ -29,10 +29,11 @@ export const threadRollback = request('thread/rollback', {
   queue: ofThread,
   needs: 'thread:write',
   mutates: 'store',
+  hasLargeAnswer: true,
 });
 
 export const threadInjectItems = request('thread/inject_items', {
-  params: () => z.object({ ...threadId(), items: z.array(JsonObject()) }),
+  params: () => z.object({ ...threadId(), items: z.array(freeJson(JsonObject())) }),
   result: nothing,
   queue: ofThread,
   needs: 'thread:write',
@@ -45,6 +46,7 @@ export const threadItemsRead = request('thread/items/read', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
   experimental: true,
 });
 

@@ -35,6 +35,8 @@ interface Waiting {
   readonly kinds: Set<NoticeKind>;
   /** The last news of each, by type and key. */
   readonly attachments: Map<string, AttachmentNotice>;
+  /** Asked at the moment of telling. */
+  newest: Newest;
 }
 
 /** What is known of a thread at the moment of telling; undefined: it is gone. */
@@ -62,32 +64,33 @@ export class Notices {
       if (except?.has(session.id)) continue;
       const waiting = this.#dirty.get(session);
       if (waiting) {
-        mark(waiting, id, kinds);
+        mark(waiting, id, kinds, newest);
       } else if (session.peer.outbox.isFull()) {
         const dirty = new Map<ThreadId, Waiting>();
-        mark(dirty, id, kinds);
+        mark(dirty, id, kinds, newest);
         this.#dirty.set(session, dirty);
-        void this.#later(session, tenant, newest);
+        void this.#later(session, tenant);
       } else {
         for (const kind of kinds) send(session, id, kind, newest(tenant, id));
       }
     }
   }
 
-  async #later(session: Session, tenant: string, newest: Newest): Promise<void> {
+  async #later(session: Session, tenant: string): Promise<void> {
     await session.peer.outbox.hasRoom();
     const dirty = this.#dirty.get(session);
     this.#dirty.delete(session);
     if (!dirty || session.signal.aborted) return;
-    for (const [id, { kinds, attachments }] of dirty) {
+    for (const [id, { kinds, attachments, newest }] of dirty) {
       for (const kind of KINDS) if (kinds.has(kind)) send(session, id, kind, newest(tenant, id));
       for (const notice of attachments.values()) send(session, id, notice, undefined);
     }
   }
 }
 
-function mark(dirty: Map<ThreadId, Waiting>, id: ThreadId, notices: readonly Notice[]): void {
-  const known = dirty.get(id) ?? { kinds: new Set(), attachments: new Map() };
+function mark(dirty: Map<ThreadId, Waiting>, id: ThreadId, notices: readonly Notice[], newest: Newest): void {
+  const known: Waiting = dirty.get(id) ?? { kinds: new Set(), attachments: new Map(), newest };
+  known.newest = newest;
   dirty.set(id, known);
   for (const notice of notices) {
     if (typeof notice === 'string') {

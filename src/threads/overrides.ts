@@ -2,7 +2,10 @@
 
 import { z } from 'zod';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
-import { JsonObject, optional } from '../model/schema.ts';
+import { freeJson, JsonObject, optional } from '../model/schema.ts';
+
+/** Characters of JSON that are kept with a thread, and so are written with each change of it. */
+export const MAX_KEPT_JSON = 64 * 1024;
 
 const text = () => optional(z.string());
 
@@ -22,7 +25,7 @@ export const threadOverrides = () => ({
   ...shared(),
   modelProvider: text(),
   sandbox: optional(SandboxMode()),
-  config: optional(JsonObject()),
+  config: optional(freeJson(JsonObject())),
   baseInstructions: text(),
   developerInstructions: text(),
 });
@@ -32,7 +35,7 @@ export const turnOverrides = () => ({
   sandboxPolicy: optional(SandboxPolicy()),
   effort: text(),
   summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),
-  collaborationMode: optional(JsonObject()),
+  collaborationMode: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
 });
 
 const threadShape = () => z.object(threadOverrides());

@@ -72,11 +72,13 @@ export class Publisher {
       render: (page) => this.#renderPage(page),
     };
     const cursor = new Cursor(subscriber, source, after ?? this.#published, this.#parts.log);
+    this.#cursors.get(subscriber)?.stop();
     this.#cursors.set(subscriber, cursor);
     return cursor;
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
+    this.#cursors.get(subscriber)?.stop();
     return this.#cursors.delete(subscriber);
   }
 

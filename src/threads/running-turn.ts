@@ -14,6 +14,7 @@ import type { ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type TurnId } from '../model/ids.ts';
+import type { ThreadSettings } from '../model/thread.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -58,6 +59,8 @@ export class RunningTurn {
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
   #isLeftStanding = false;
+  /** What the turn runs under, whatever is set for later turns meanwhile. */
+  #settings: ThreadSettings | undefined;
 
   /** `own`: what the turn does in place of asking the backend. */
   constructor(id: TurnId, thread: ThreadLog, parts: TurnParts, own?: OwnWork) {
@@ -122,6 +125,7 @@ export class RunningTurn {
 
   /** Runs to the end; `finish` stores the last events in the order of the thread's other changes. Never rejects. */
   async drive(finish: (store: () => Promise<void>) => Promise<void>): Promise<void> {
+    this.#settings = this.#thread.accepted.meta.settings;
     try {
       const end = await this.#run();
       this.#settled.resolve();
@@ -164,8 +168,8 @@ export class RunningTurn {
   async #runBackend(): Promise<TurnEnd> {
     const { backend, clock, log, tools } = this.#parts;
     const { meta, turn } = this.#thread.accepted;
-    const { settings } = meta;
     const port = this.#port();
+    const settings = port.settings();
     const request = {
       threadId: this.#thread.threadId,
       turnId: this.id,
@@ -212,7 +216,7 @@ export class RunningTurn {
       turnId: this.id,
       grants,
       isCapped: () => thread.accepted.turn?.isCapped ?? false,
-      settings: () => thread.accepted.meta.settings,
+      settings: () => this.#settings ?? thread.accepted.meta.settings,
       append: (events) => thread.append(events),
       stream: (delta) => thread.stream(delta),
       uniqueItemId: async (id, prefix) => {

@@ -1,11 +1,11 @@
 // The life of a thread, as declared methods.
 
 import { z } from 'zod';
-import { JsonObject, optional } from '../model/schema.ts';
+import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { threadOverrides } from './overrides.ts';
+import { MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
 import { adopted, TurnsPage } from './schema.ts';
 
 const threadId = () => ({ threadId: z.string() });
@@ -24,7 +24,7 @@ export const threadStart = request('thread/start', {
       dynamicTools: optional(z.array(JsonObject())),
       threadId: optional(z.string()),
       title: optional(z.string()),
-      metadata: optional(JsonObject()),
+      metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
     }),
   result: () => z.object(adopted()),
   queue: (params) => (params.threadId ? threadQueue(params.threadId) : 'none'),
@@ -77,6 +77,7 @@ export const threadResume = request('thread/resume', {
   queue: ofThread,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
   experimentalFields: ['history', 'initialTurnsPage', 'path', 'permissions', 'runtimeWorkspaceRoots'],
 });
 
@@ -103,6 +104,7 @@ export const threadRead = request('thread/read', {
   queue: (params) => ({ ...threadQueue(params.threadId), shared: true }),
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const threadUnsubscribe = request('thread/unsubscribe', {

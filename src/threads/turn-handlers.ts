@@ -3,6 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
+import { tenantOf } from './access.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { checkInput, checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
@@ -20,6 +21,13 @@ export interface TurnHandlerParts {
 export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): Route[] {
   const threadOf = (context: Context, threadId: string): Promise<ThreadRuntime> =>
     registry.load(context.session.principal.tenant, threadId);
+
+  /** An id names one turn, for ever. */
+  const requireFree = async (context: Context, threadId: string, turnId: string): Promise<void> => {
+    const store = await registry.storeOf(tenantOf(context), threadId);
+    if (!(await store?.turn(threadId, turnId))) return;
+    throw new AppError('conflict', `there is a turn with the id ${turnId}`, { kind: 'exists', threadId, turnId });
+  };
 
   return implement(turnMethods, {
     turnStart: async (params, context) => {
@@ -52,6 +60,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       // Also when nothing changes: the thread may have been begun by somebody who may do more.
       await checkMayRun(after, principal, settings);
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
+      if (params.turnId) await requireFree(context, params.threadId, turnId);
       const rootTurnId = params.rootTurnId ?? undefined;
       const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
       const release = runtime.hold();

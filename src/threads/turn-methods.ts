@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { UserInput } from '../model/input.ts';
-import { optional } from '../model/schema.ts';
+import { freeJson, optional } from '../model/schema.ts';
 import { Turn } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 import { turnOverrides } from './overrides.ts';
@@ -15,7 +15,7 @@ export const turnStart = request('turn/start', {
       clientUserMessageId: optional(z.string()),
       ...turnOverrides(),
       rootTurnId: optional(z.string()),
-      outputSchema: z.unknown().optional(),
+      outputSchema: freeJson(z.unknown()).optional(),
       environments: optional(z.array(z.object({ environmentId: z.string() }))),
       /** Ours: an id of the client's choice, and what to do on a busy thread. */
       turnId: optional(z.string()),

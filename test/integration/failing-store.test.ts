@@ -36,6 +36,8 @@ test('a turn that cannot be stored is refused, does not run, and can be started 
   expect(error.message).toContain('the disk is full');
   expect((await client.request('thread/read', { threadId })).headSeq).toBe(headSeq);
   expect(client.news('turn/started')).toEqual([]);
+  // Whoever listened learns that nothing more comes before it resumes.
+  await client.notified('thread/closed', (news) => news.threadId === threadId);
   disk.isFull = false;
   await client.request('thread/resume', { threadId });
   expect((await runTurn(client, threadId, 'say one')).status).toBe('completed');

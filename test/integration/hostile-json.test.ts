@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp, startApp, TRANSPORTS } from '../harness/start-app.ts';
-import { startThread } from '../harness/turns.ts';
+import { runTurn, startThread, text } from '../harness/turns.ts';
 
 afterEach(cleanUp);
 
@@ -63,5 +63,40 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     const client = await server.connect();
     client.wire.send(call('thread/loaded/list', `{"${'k'.repeat(10_000_000)}":1}`));
     expect(await client.message((each) => each.id === 'hostile')).toMatchObject({ result: { data: [] } });
+  });
+});
+
+describe("JSON of a client's own shape", () => {
+  const deep = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`) as object;
+  const large = { a: 'x'.repeat(1024 * 1024) };
+
+  test.each([
+    ['deep', deep(2000)],
+    ['a little too deep', deep(101)],
+    ['large', large],
+  ])('that is %s is refused wherever it would be stored, and the thread goes on', async (_, value) => {
+    const server = await startApp();
+    const client = await server.connect({ experimentalApi: true });
+    const threadId = await startThread(client);
+    const input = text('say x');
+    const refused = [
+      ['turn/start', { threadId, input, outputSchema: value }],
+      ['turn/start', { threadId, input, collaborationMode: value }],
+      ['thread/settings/update', { threadId, collaborationMode: value }],
+      ['thread/inject_items', { threadId, items: [value] }],
+      ['thread/attachment/add', { threadId, type: 't', key: 'k', payload: value }],
+      ['thread/start', { metadata: value }],
+      ['thread/fork', { threadId, metadata: value }],
+    ] as const;
+    for (const [method, params] of refused)
+      expect(await client.refusal(method, params)).toMatchObject({ code: -32602 });
+    expect((await runTurn(client, threadId, 'say alive')).status).toBe('completed');
+  });
+
+  test('of a hundred levels is taken', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const threadId = await startThread(client, { metadata: deep(99) });
+    expect((await runTurn(client, threadId, 'say x', { outputSchema: deep(99) })).status).toBe('completed');
   });
 });
