@@ -3,11 +3,11 @@
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { ThreadStore } from '../history/store.ts';
-import { chosenId, newId, type Seq } from '../model/ids.ts';
+import { chosenId, newId, type Seq, type ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings } from '../model/thread.ts';
 import { NO_USAGE } from '../model/turn.ts';
 import type { Params } from '../rpc/declare.ts';
-import { implement, type Route } from '../rpc/router.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { createAccess, tenantOf } from './access.ts';
 import type { Subscriber } from './cursor.ts';
@@ -32,28 +32,45 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
   const { registry, settings, subscriberOf } = parts;
   const { loaded, stored } = createAccess(registry);
   const listening = createListening(registry, subscriberOf);
-  return implement(forkMethods, {
-    threadFork: async (params, context) => {
-      const { session, afterReply } = context;
-      const tenant = tenantOf(context);
-      checkWishes(params);
-      const source = await loaded(context, params.threadId);
-      const { store } = await stored(context, params.threadId);
-      const adopted = await settingsAfter(source.meta.settings, params, session.principal, settings);
-      const at = await placeOf(params, source, store);
-      const meta = forkedMeta(params, source.meta, adopted, session, parts);
-      const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));
-      const target = await stored(context, meta.id);
-      const { turns, isTruncated } = params.excludeTurns ? NO_TURNS : await wholeTurns(target.store, meta.id);
-      if (!params.excludeTurns) tellOfPages(session, fork.meta);
-      const subscription = listening.join(session, fork, undefined);
-      afterReply(() => {
-        registry.tell(tenant, meta.id, ['started']);
-        subscription.start();
-      });
-      return { ...adoptedView(fork.meta, fork.status, null, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
+  const shownTo = async (context: Context, fork: ThreadRuntime, params: Params<typeof threadFork>) => {
+    const { store } = await stored(context, fork.threadId);
+    const { turns, isTruncated } = params.excludeTurns ? NO_TURNS : await wholeTurns(store, fork.threadId);
+    if (!params.excludeTurns) tellOfPages(context.session, fork.meta);
+    const section = registry.sectionOf(tenantOf(context), fork.meta);
+    return { ...adoptedView(fork.meta, fork.status, section, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
+  };
+  return implement(
+    forkMethods,
+    {
+      threadFork: async (params, context) => {
+        const { session, afterReply } = context;
+        const tenant = tenantOf(context);
+        checkWishes(params);
+        const source = await loaded(context, params.threadId);
+        const { store } = await stored(context, params.threadId);
+        const adopted = await settingsAfter(source.meta.settings, params, session.principal, settings);
+        const at = await placeOf(params, source, store);
+        const meta = forkedMeta(params, source.meta, adopted, session, parts);
+        const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));
+        const shown = await shownTo(context, fork, params);
+        const subscription = listening.join(session, fork, undefined);
+        afterReply(() => {
+          registry.tell(tenant, meta.id, ['started']);
+          subscription.start();
+        });
+        return shown;
+      },
     },
-  });
+    {
+      // The turns of a fork are more than is kept for a repeated request: it is shown as it is now.
+      threadFork: async (reply: { readonly thread: { readonly id: ThreadId } }, params, context) => {
+        const { id } = reply.thread;
+        const fork = await listening.rejoin(context, id);
+        if (!fork) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+        return shownTo(context, fork, params);
+      },
+    },
+  );
 }
 
 const NO_TURNS = { turns: [], isTruncated: false };

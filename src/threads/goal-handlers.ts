@@ -31,7 +31,11 @@ export function goalHandlers(registry: ThreadRegistry, clock: Clock): Route[] {
 
     threadGoalClear: async ({ threadId }, context) => {
       const runtime = await registry.load(tenantOf(context), threadId);
-      if (!runtime.meta.goal) return { cleared: false };
+      if (!runtime.meta.goal) {
+        const once = context.once({ cleared: false });
+        if (once) await runtime.change([], once);
+        return { cleared: false };
+      }
       context.afterReply(runtime.hold());
       await runtime.change([{ type: 'goalChanged', goal: null, turnId: null }], context.once({ cleared: true }));
       return { cleared: true };

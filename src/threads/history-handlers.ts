@@ -28,19 +28,24 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const from = { key: first.seq, inclusive: true };
       const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
       const turnIds = rows.map((row) => row.id);
+      const section = registry.sectionOf(tenantOf(context), runtime.meta);
+      // Made before the change, so that it can be stored with it.
+      const reply = {
+        thread: threadView(runtime.meta, runtime.status, section),
+        ...(await newestCursors(store, threadId, first.seq)),
+      };
       context.afterReply(runtime.hold());
       const { firstUnread } = runtime.meta.readState;
       const isUnread = firstUnread?.type === 'turn' && turnIds.includes(firstUnread.turnId);
-      await runtime.change([
-        { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
-        ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
-      ]);
+      await runtime.change(
+        [
+          { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
+          ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
+        ],
+        context.once(reply),
+      );
       if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
-      const section = registry.sectionOf(tenantOf(context), runtime.meta);
-      return {
-        thread: threadView(runtime.meta, runtime.status, section),
-        ...(await newestCursors(store, threadId)),
-      };
+      return reply;
     },
 
     threadRollback: async ({ threadId, numTurns }, context) => {
@@ -56,8 +61,10 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const reply = { thread: threadView(runtime.meta, runtime.status, section, kept) };
       context.afterReply(runtime.hold());
       const firstTurnId = reverted.at(-1);
+      const once = context.once(reply);
       if (firstTurnId !== undefined)
-        await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], context.once(reply));
+        await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], once);
+      else if (once) await runtime.change([], once);
       return reply;
     },
 

@@ -57,6 +57,7 @@ export const threadList = request('thread/list', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
   experimentalFields: [
     'ancestorThreadId',
     'attachedToThreadId',
@@ -80,6 +81,7 @@ export const threadTurnsList = request('thread/turns/list', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const threadItemsList = request('thread/items/list', {
@@ -101,6 +103,7 @@ export const threadItemsList = request('thread/items/list', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
 });
 
 export const listMethods = { threadList, threadLoadedList, threadTurnsList, threadItemsList };

@@ -1,6 +1,8 @@
 // Who listens to which thread: from joining until the client leaves or its connection ends.
 
+import { isAppError } from '../base/errors.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import type { Context } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import type { Subscriber } from './cursor.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -20,6 +22,11 @@ export interface Listening {
     after: Seq | undefined,
     read: () => Promise<T>,
   ): Promise<{ readonly shown: T; readonly subscription: Subscription }>;
+  /**
+   * For a repeated request that began the thread: joins after the reply, unless the session listens already or the thread is
+   * archived by now. Undefined: the thread is gone.
+   */
+  rejoin(context: Context, id: ThreadId): Promise<ThreadRuntime | undefined>;
   /** False when the session did not listen. */
   leave(session: Session, runtime: ThreadRuntime): boolean;
 }
@@ -49,6 +56,19 @@ export function createListening(registry: ThreadRegistry, subscriberOf: (session
         const subscription = join(session, runtime, after);
         const shown = await read();
         if (after !== undefined || subscription.isCurrent() || reads === MAX_READS) return { shown, subscription };
+      }
+    },
+    async rejoin({ session, afterReply }, id) {
+      try {
+        const runtime = await registry.load(session.principal.tenant, id);
+        const isListening = runtime.subscribers.includes(subscriberOf(session));
+        if (runtime.meta.archived || isListening) return runtime;
+        const subscription = join(session, runtime, undefined);
+        afterReply(() => subscription.start());
+        return runtime;
+      } catch (error) {
+        if (isAppError(error, 'notFound')) return undefined;
+        throw error;
       }
     },
     leave(session, { threadId }) {

@@ -35,11 +35,14 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
       }
       const revision = newId();
       const isRead = operation.type === 'read';
-      await runtime.change([
-        isRead ? { type: 'threadRead', throughTurnId: null, revision } : { type: 'threadUnread', revision },
-      ]);
+      const after = { firstUnread: isRead ? null : { type: 'threadStart' as const }, revision };
+      const reply = { readState: after };
+      await runtime.change(
+        [isRead ? { type: 'threadRead', throughTurnId: null, revision } : { type: 'threadUnread', revision }],
+        context.once(reply),
+      );
       context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
-      return { readState: runtime.meta.readState };
+      return reply;
     },
 
     threadSettingsUpdate: async ({ threadId, ...overrides }, context) => {
@@ -47,7 +50,9 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
       const before = runtime.meta.settings;
       const after = await settingsAfter(before, overrides, context.session.principal, settings);
       context.afterReply(runtime.hold());
-      if (after !== before) await runtime.change([{ type: 'settingsChanged', settings: after }]);
+      const once = context.once({});
+      if (after !== before) await runtime.change([{ type: 'settingsChanged', settings: after }], once);
+      else if (once) await runtime.change([], once);
       return {};
     },
   });

@@ -36,7 +36,7 @@ export const threadReadStateUpdate = request('thread/readState/update', {
   result: () => z.object({ readState: ReadState() }),
   queue: ofThread,
   needs: 'thread:write',
-  mutates: false,
+  mutates: 'store',
   experimental: true,
 });
 
@@ -45,7 +45,7 @@ export const threadSettingsUpdate = request('thread/settings/update', {
   result: nothing,
   queue: ofThread,
   needs: 'thread:write',
-  mutates: false,
+  mutates: 'store',
   experimental: true,
 });
 

@@ -3,6 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import { sortValue } from '../history/catalogue.ts';
 import type { Direction, From, ItemRow, Page, ThreadQuery, ThreadStore, TurnRow } from '../history/store.ts';
+import type { Seq } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ItemsView, Turn } from '../model/turn.ts';
 import { decodeCursor, encodeCursor, isSeq, isThreadKey, type ThreadKey } from './cursors.ts';
@@ -150,9 +151,10 @@ export async function wholeTurns(
   return { turns: turns.reverse(), isTruncated: false };
 }
 
-/** Cursors that begin, newest first, at the newest turn and item; null when there is none. */
-export async function newestCursors(store: ThreadStore, threadId: string) {
-  const newest = { direction: 'desc' as const, limit: 1 };
+/** Cursors that begin, newest first, at the newest turn and item, or the newest before a place; null when there is none. */
+export async function newestCursors(store: ThreadStore, threadId: string, before?: Seq) {
+  const from = before === undefined ? {} : { from: { key: before, inclusive: false } };
+  const newest = { direction: 'desc' as const, limit: 1, ...from };
   const [turns, items] = await Promise.all([store.turns(threadId, newest), store.items(threadId, newest)]);
   const cursor = (scope: unknown, row: { seq: number } | undefined) =>
     row ? encodeCursor(scope, { key: row.seq, inclusive: true }) : null;

@@ -83,7 +83,11 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
     threadQueueDelete: async ({ threadId, queuedSubmissionId }, context) => {
       const runtime = await loaded(context, threadId);
       const queue = runtime.meta.queue.filter((each) => each.id !== queuedSubmissionId);
-      if (queue.length === runtime.meta.queue.length) return { deleted: false };
+      if (queue.length === runtime.meta.queue.length) {
+        const once = context.once({ deleted: false });
+        if (once) await runtime.change([], once);
+        return { deleted: false };
+      }
       context.afterReply(runtime.hold());
       await runtime.change([{ type: 'queueChanged', queue }], context.once({ deleted: true }));
       return { deleted: true };

@@ -32,6 +32,7 @@ export const threadQueueList = request('thread/queue/list', {
   queue: unqueued,
   needs: 'thread:read',
   mutates: false,
+  hasLargeAnswer: true,
   experimental: true,
 });
 

@@ -7,7 +7,7 @@ import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { NO_USAGE } from '../model/turn.ts';
-import type { Params } from '../rpc/declare.ts';
+import type { Params, ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { createAccess, tenantOf } from './access.ts';
@@ -37,92 +37,103 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
   const listening = createListening(registry, parts.subscriberOf);
   const { loaded, stored } = createAccess(registry);
 
-  return implement(threadMethods, {
-    threadStart: async (params, context) => {
-      const { session, afterReply } = context;
-      checkEnvironments(params.environments);
-      checkToolNames(params.dynamicTools ?? []);
-      const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
-      const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
-      const meta = { ...newMeta(params, adopted, session, parts), gitInfo };
-      const status: ThreadStatus = { type: 'idle' };
-      const reply = adoptedView(meta, status, null);
-      const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
-      const subscription = listening.join(session, runtime, undefined);
-      const release = runtime.hold();
-      afterReply(() => {
-        registry.tell(tenantOf(context), meta.id, ['started']);
-        release();
-        subscription.start();
-      });
-      return reply;
-    },
-
-    threadResume: async (params, context) => {
-      const { session, afterReply } = context;
-      if (params.history || params.path)
-        throw new AppError('unsupported', 'thread/resume takes a threadId; history and path are not supported');
-      const wasLoaded = registry.find(tenantOf(context), params.threadId) !== undefined;
-      const runtime = await loaded(context, params.threadId);
-      if (!wasLoaded) registry.tell(tenantOf(context), params.threadId, ['status']);
-      if (runtime.meta.archived) {
-        throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
-          threadId: params.threadId,
+  return implement(
+    threadMethods,
+    {
+      threadStart: async (params, context) => {
+        const { session, afterReply } = context;
+        checkEnvironments(params.environments);
+        checkToolNames(params.dynamicTools ?? []);
+        const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
+        const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
+        const meta = { ...newMeta(params, adopted, session, parts), gitInfo };
+        const status: ThreadStatus = { type: 'idle' };
+        const reply = adoptedView(meta, status, null);
+        const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
+        const subscription = listening.join(session, runtime, undefined);
+        const release = runtime.hold();
+        afterReply(() => {
+          registry.tell(tenantOf(context), meta.id, ['started']);
+          release();
+          subscription.start();
         });
-      }
-      await adoptOnResume(runtime, params, session, settings);
-      const { store } = await stored(context, params.threadId);
-      const { shown, subscription } = await listening.joinAfter(
-        session,
-        runtime,
-        params.afterEventSeq ?? undefined,
-        () => snapshotOf(store, params),
-      );
-      const { turns, isTruncated, initialTurnsPage, cursors } = shown;
-      const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
-      const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
-      if (!params.excludeTurns) tellOfPages(session, runtime.meta);
-      const { meta } = subscription.thread;
-      afterReply(() => {
-        tellGoal(session, meta);
-        subscription.start();
-      });
-      return {
-        ...adoptedView(meta, runtime.status, registry.sectionOf(tenantOf(context), meta), turns),
-        collaborationMode: collaborationModeOf(meta.settings),
-        initialTurnsPage,
-        ...cursors,
-        headSeq,
-        ...(isTruncated ? { turnsTruncated: true } : {}),
-      };
-    },
+        return reply;
+      },
 
-    threadRead: async (params, context) => {
-      const { store, meta, status, runtime } = await stored(context, params.threadId);
-      const { turns, isTruncated } = params.includeTurns
-        ? await wholeTurns(store, params.threadId)
-        : { turns: [], isTruncated: false };
-      if (params.includeTurns) tellOfPages(context.session, meta);
-      const headSeq = runtime?.seq ?? (await store.head(params.threadId)) ?? 0;
-      const after = params.afterEventSeq ?? undefined;
-      const events =
-        after === undefined ? {} : await eventsPage(store, meta, { after, limit: params.limit ?? undefined, headSeq });
-      return {
-        thread: threadView(meta, status, registry.sectionOf(tenantOf(context), meta), turns),
-        readState: meta.readState,
-        headSeq,
-        ...events,
-        ...(isTruncated ? { turnsTruncated: true } : {}),
-      };
-    },
+      threadResume: async (params, context) => {
+        const { session, afterReply } = context;
+        if (params.history || params.path)
+          throw new AppError('unsupported', 'thread/resume takes a threadId; history and path are not supported');
+        const wasLoaded = registry.find(tenantOf(context), params.threadId) !== undefined;
+        const runtime = await loaded(context, params.threadId);
+        if (!wasLoaded) registry.tell(tenantOf(context), params.threadId, ['status']);
+        if (runtime.meta.archived) {
+          throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
+            threadId: params.threadId,
+          });
+        }
+        await adoptOnResume(runtime, params, session, settings);
+        const { store } = await stored(context, params.threadId);
+        const { shown, subscription } = await listening.joinAfter(
+          session,
+          runtime,
+          params.afterEventSeq ?? undefined,
+          () => snapshotOf(store, params),
+        );
+        const { turns, isTruncated, initialTurnsPage, cursors } = shown;
+        const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
+        const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
+        if (!params.excludeTurns) tellOfPages(session, runtime.meta);
+        const { meta } = subscription.thread;
+        afterReply(() => {
+          tellGoal(session, meta);
+          subscription.start();
+        });
+        return {
+          ...adoptedView(meta, runtime.status, registry.sectionOf(tenantOf(context), meta), turns),
+          collaborationMode: collaborationModeOf(meta.settings),
+          initialTurnsPage,
+          ...cursors,
+          headSeq,
+          ...(isTruncated ? { turnsTruncated: true } : {}),
+        };
+      },
 
-    threadUnsubscribe: async ({ threadId }, context) => {
-      const runtime = registry.find(tenantOf(context), threadId);
-      if (!runtime) return { status: 'notLoaded' };
-      const wasSubscribed = listening.leave(context.session, runtime);
-      return { status: wasSubscribed ? 'unsubscribed' : 'notSubscribed' };
+      threadRead: async (params, context) => {
+        const { store, meta, status, runtime } = await stored(context, params.threadId);
+        const { turns, isTruncated } = params.includeTurns
+          ? await wholeTurns(store, params.threadId)
+          : { turns: [], isTruncated: false };
+        if (params.includeTurns) tellOfPages(context.session, meta);
+        const headSeq = runtime?.seq ?? (await store.head(params.threadId)) ?? 0;
+        const after = params.afterEventSeq ?? undefined;
+        const events =
+          after === undefined
+            ? {}
+            : await eventsPage(store, meta, { after, limit: params.limit ?? undefined, headSeq });
+        return {
+          thread: threadView(meta, status, registry.sectionOf(tenantOf(context), meta), turns),
+          readState: meta.readState,
+          headSeq,
+          ...events,
+          ...(isTruncated ? { turnsTruncated: true } : {}),
+        };
+      },
+
+      threadUnsubscribe: async ({ threadId }, context) => {
+        const runtime = registry.find(tenantOf(context), threadId);
+        if (!runtime) return { status: 'notLoaded' };
+        const wasSubscribed = listening.leave(context.session, runtime);
+        return { status: wasSubscribed ? 'unsubscribed' : 'notSubscribed' };
+      },
     },
-  });
+    {
+      threadStart: async (reply: ResultInput<typeof threadStart>, _params, context) => {
+        await listening.rejoin(context, reply.thread.id);
+        return reply;
+      },
+    },
+  );
 }
 
 /** A client that resumes is told the goal, or that there is none. */
