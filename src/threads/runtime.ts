@@ -177,12 +177,9 @@ export class ThreadRuntime implements Closable {
     }
     const join = running.join();
     if (!join) return undefined;
-    try {
-      await this.#log.append([command.started(running.id)], once);
-    } catch (error) {
-      join(undefined);
-      throw error;
-    }
+    const storing = this.#log.append([command.started(running.id)], once);
+    storing.catch(() => join(undefined));
+    await storing;
     return () => join(work);
   }
 
