@@ -128,9 +128,11 @@ export class Router {
       const route = this.#admitted(session, message);
       const params = parse(route.method, message.params);
       const claim = claimOf(route.method, params, message.params);
-      const queue = ofTenant(queueOf(route.method, params, claim), session.principal.tenant);
+      const { tenant } = session.principal;
+      const queue = ofTenant(route.method.queue(params), tenant);
+      const onceQueue = ofTenant(onceQueueOf(route.method, claim), tenant);
       const asked = { session, route, params, claim, after };
-      const answer = await this.#queues.enter(queue, () => this.#answer(asked));
+      const answer = await this.#queues.enter(queue, () => this.#queues.enter(onceQueue, () => this.#answer(asked)));
       if (typeof answer === 'string') reply.resultText(answer);
       else reply.resultPieces(answer.pieces);
     } catch (error) {
@@ -228,11 +230,9 @@ function claimOf(method: Request<any, any>, params: any, given: unknown): Claim 
   return { key, otherKeys, method: method.method, fingerprint: fingerprint(withoutKey(given)) };
 }
 
-/** A repeated request comes after the one that it repeats has been answered, also where nothing else is waited for. */
-function queueOf(method: Request<any, any>, params: any, claim: Claim | undefined): Queue {
-  const queue: Queue = method.queue(params);
-  if (queue !== 'none' || !claim || method.mutates !== 'store') return queue;
-  return { key: `once:${claim.method}:${claim.key}` };
+/** A repeated request comes after the one that it repeats has been answered, whatever else the two wait for. */
+function onceQueueOf(method: Request<any, any>, claim: Claim | undefined): Queue {
+  return claim && method.mutates === 'store' ? { key: `once:${claim.method}:${claim.key}` } : 'none';
 }
 
 /** Requests of different tenants never wait for each other. */

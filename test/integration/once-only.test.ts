@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp, startApp } from '../harness/start-app.ts';
-import { completed, itemsOf, startThread, text } from '../harness/turns.ts';
+import { completed, itemsOf, runTurn, startThread, text } from '../harness/turns.ts';
 
 afterEach(cleanUp);
 
@@ -57,6 +57,18 @@ describe('a key', () => {
     const answers = await Promise.all(ids.map((id) => client.answerTo(id)));
     expect(new Set(answers.map((each) => each.thread.id)).size).toBe(1);
     expect((await client.request('thread/loaded/list', {})).data).toHaveLength(1);
+  });
+
+  test('used for two threads at once counts for one of them, and the other goes on', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const threads = [await startThread(client), await startThread(client), await startThread(client)];
+    const ids = threads.map((threadId) => client.post('thread/name/set', { threadId, name: 'n', idempotencyKey: 'k' }));
+    const outcomes = await Promise.allSettled(ids.map((id) => client.answerTo(id)));
+    const refusals = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    expect(refusals).toMatchObject(Array(2).fill({ code: -32009, data: { kind: 'idempotency_drift' } }));
+    for (const threadId of threads) expect((await runTurn(client, threadId, 'say x')).status).toBe('completed');
+    expect(client.news('thread/closed')).toEqual([]);
   });
 
   test('does not remember a refusal', async () => {
