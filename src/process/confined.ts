@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '../base/errors.ts';
 import { checkFolder, findProgram } from '../children/program.ts';
+import type { Started } from '../children/spawn.ts';
 import { isSandboxed, type SandboxPolicy } from '../sandbox/policy.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { wrapCommand } from '../sandbox/wrap.ts';
@@ -19,6 +20,9 @@ export interface Confined {
   readonly argv: readonly [string, ...string[]];
   /** The sandbox reports on descriptor 3 whether it started the command. */
   readonly sideChannel: boolean;
+  readonly isSandboxed: boolean;
+  /** To be called once, when nothing of the command is left, or when it was not started after all. Never throws. */
+  release(): void;
 }
 
 /** Rejects as *unavailable* when the policy asks for a sandbox and there is none, and as a start would for program and folder. */
@@ -27,7 +31,7 @@ export async function confined(
   sandbox: () => Promise<SandboxState>,
   hasTerminal: boolean,
 ): Promise<Confined> {
-  if (!isSandboxed(policy)) return { argv, sideChannel: false };
+  if (!isSandboxed(policy)) return { argv, sideChannel: false, isSandboxed: false, release: () => {} };
   const state = await sandbox();
   if (!state.isAvailable)
     throw new AppError('unavailable', `sandbox unavailable: ${state.reason}; ${state.advice}`, {
@@ -38,7 +42,24 @@ export async function confined(
   await findProgram(argv[0], cwd, env.PATH);
   const sideChannel = state.tool.kind === 'bwrap' && !hasTerminal;
   const request = { argv, cwd, hasTerminal, ...(sideChannel ? { statusDescriptor: 3 } : {}) };
-  return { argv: await wrapCommand(policy, request, state.tool), sideChannel };
+  return { ...(await wrapCommand(policy, request, state.tool)), sideChannel, isSandboxed: true };
+}
+
+/** Starts what is confined; after its end, and when `clear` has settled because nothing of it is left, what it needed is released. */
+export async function startConfined<Process extends Started>(
+  how: Confined,
+  start: () => Promise<Process>,
+  clear: (started: Process) => Promise<unknown>,
+): Promise<Process> {
+  try {
+    const started = await start();
+    // A sandbox takes everything in it along, so nothing is ended early by this; what runs bare may leave something that prints on.
+    if (how.isSandboxed) void started.exited.then(() => clear(started)).then(() => how.release());
+    return started;
+  } catch (error) {
+    how.release();
+    throw error;
+  }
 }
 
 /** What the sandbox says about a command. */

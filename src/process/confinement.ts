@@ -5,12 +5,13 @@ import type { SandboxPolicy } from '../model/policy.ts';
 import type { SandboxPolicy as Confinement } from '../sandbox/policy.ts';
 
 /**
- * `roots`: the workspace, writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
+ * `roots`: the workspace, visible wherever it lies, and writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
  * command may see, such as the data directory and token files.
  */
 export function confinementOf(policy: SandboxPolicy, roots: readonly string[], hidden: readonly string[]): Confinement {
   const base = {
     hidden,
+    workspace: roots,
     tmpdir: tmpdir(),
     writableRoots: [],
     network: false,

@@ -4,11 +4,11 @@ import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import { type Deferred, deferred } from '../base/signals.ts';
-import type { Child, ChildExit, Children, TerminalChild } from '../children/spawn.ts';
+import type { Child, ChildExit, Children, Started, TerminalChild } from '../children/spawn.ts';
 import type { TerminalSize } from '../children/terminal.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { Capture, type OnPiece } from './capture.ts';
-import { type CommandSpec, confined, SandboxReport } from './confined.ts';
+import { type CommandSpec, confined, SandboxReport, startConfined } from './confined.ts';
 import { type ProcessInput, pipeInput, terminalInput } from './input.ts';
 import { codeOfExit, DRAIN_MS } from './run.ts';
 
@@ -143,16 +143,17 @@ export class LiveProcess implements Closable {
     const { children, sandbox } = this.#parts;
     const { cwd, env, terminal: size, takesInput } = spec;
     const { signal } = this.#owner;
-    const { argv, sideChannel } = await confined(spec, sandbox, size !== undefined);
+    const how = await confined(spec, sandbox, size !== undefined);
+    const { argv, sideChannel } = how;
+    const clear = (child: Started) => child.sweep();
     if (size) {
-      const child = await children.startOnTerminal(
-        { argv, cwd, env: { TERM: 'xterm-256color', ...env }, size },
-        signal,
-      );
+      const terminal = { argv, cwd, env: { TERM: 'xterm-256color', ...env }, size };
+      const child = await startConfined(how, () => children.startOnTerminal(terminal, signal), clear);
       return { child, spec, input: terminalInput(child.terminal) };
     }
     const stdin = takesInput ? 'pipe' : 'none';
-    const child = await children.start({ argv, cwd, env, stdin, output: 'split', sideChannel }, signal);
+    const program = { argv, cwd, env, stdin, output: 'split', sideChannel } as const;
+    const child = await startConfined(how, () => children.start(program, signal), clear);
     return { child, spec, input: child.stdin ? pipeInput(child.stdin) : undefined };
   }
 

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { isAppError } from '../base/errors.ts';
 import type { Child, Children } from '../children/spawn.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
-import { confined } from './confined.ts';
+import { confined, startConfined } from './confined.ts';
 import { Run, type RunRequest, type RunResult, unstarted } from './run.ts';
 
 export interface RunnerParts {
@@ -33,5 +33,10 @@ export async function runCommand(request: RunRequest, parts: RunnerParts, signal
 async function start(request: RunRequest, { children, sandbox }: RunnerParts, signal: AbortSignal): Promise<Child> {
   const { cwd, env } = request;
   const how = await confined(request, sandbox, false);
-  return children.start({ ...how, cwd, env, stdin: 'none', output: 'merged' }, signal);
+  const { argv, sideChannel } = how;
+  return startConfined(
+    how,
+    () => children.start({ argv, sideChannel, cwd, env, stdin: 'none', output: 'merged' }, signal),
+    (child) => child.end(),
+  );
 }

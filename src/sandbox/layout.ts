@@ -1,43 +1,128 @@
-// The paths of a policy as they are on this machine now: links resolved, missing ones left out, protected ones found.
+// The paths of a policy as they are on this machine now, or why no command may run on them.
 
-import { readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { isWithin, PROTECTED_NAMES, type SandboxPolicy } from './policy.ts';
+import { dirname, join, relative, resolve } from 'node:path';
+import { type KnownPlaces, locate, type Place, refusal } from './places.ts';
+import { isCovered, isWithin, type SandboxPolicy } from './policy.ts';
+import { type PrivateFolders, refuseFolderOfSockets } from './private-folders.ts';
+import { protectedBelow } from './protected.ts';
 
+/** All of them real paths. */
 export interface Layout {
   readonly cwd: string;
+  readonly workspace: readonly string[];
   readonly writable: readonly string[];
+  /** Folders below writable ones on the way to something in this layout: who renames them would uncover it for the next command. */
+  readonly pinned: readonly string[];
   readonly protected: readonly string[];
+  /** All protected names below the writable folders: where one is missing, it must not be made. */
+  readonly reserved: readonly string[];
   readonly hidden: readonly { readonly path: string; readonly isFolder: boolean }[];
   readonly tmpdir: string | undefined;
 }
 
-export async function layoutOf(policy: SandboxPolicy, cwd: string): Promise<Layout> {
+interface Root extends Place {
+  readonly given: string;
+}
+
+/** Rejects as *forbidden* when a path leads elsewhere than before, or cannot be hidden, protected or worked in. */
+export async function layoutOf(
+  policy: SandboxPolicy,
+  givenCwd: string,
+  known: KnownPlaces,
+  privates: PrivateFolders,
+): Promise<Layout> {
   const isWriting = policy.mode === 'workspace-write';
-  const writable = isWriting ? await existing(policy.writableRoots) : [];
-  const [tmpdir] = isWriting && policy.tmpdir && !policy.excludeTmpdir ? await existing([policy.tmpdir]) : [];
-  const hidden: { path: string; isFolder: boolean }[] = [];
-  for (const path of await existing(policy.hidden)) hidden.push({ path, isFolder: (await stat(path)).isDirectory() });
-  return { cwd: await realpath(cwd), writable, protected: await protectedBelow(writable), hidden, tmpdir };
+  const workspace = await rootsOf(policy.workspace, known);
+  const writable = isWriting ? await rootsOf(policy.writableRoots, known) : [];
+  const tmpdir = await usableTmpdir(policy, known, privates);
+  const areas = [...writable, ...(tmpdir ? [tmpdir] : [])];
+  refuseLinksBetween(areas);
+
+  const roots = pathsOf(writable);
+  const areaPaths = pathsOf(areas);
+  const visible = [...pathsOf(workspace), ...areaPaths];
+  const hidden = await hiddenNow(policy, known, (path) => privates.isUnseen(path, visible));
+  const covers = hidden.map(({ path }) => path);
+  for (const { path } of [...workspace, ...writable])
+    await known.once(path, () => refuseFolderOfSockets(path, privates, covers));
+  const inSight = (path: string) => !isCovered(path, covers, areaPaths);
+  const { present, names } = await protectedBelow(roots.filter(inSight));
+  const kept = present.filter(inSight);
+  const { path: cwd } = await locate(resolve(givenCwd));
+  if (!inSight(cwd)) throw refusal(`the working directory is hidden from commands: ${cwd}`, cwd);
+  if (!visible.some((root) => isWithin(cwd, root))) privates.refuseWorkingIn(cwd);
+  return {
+    cwd,
+    workspace: pathsOf(workspace),
+    writable: roots,
+    pinned: foldersBetween(areaPaths, [...roots, ...kept, ...covers]).filter(
+      (path) => inSight(path) && !isCovered(path, kept, areaPaths),
+    ),
+    protected: kept,
+    reserved: names,
+    hidden,
+    tmpdir: tmpdir?.path,
+  };
 }
 
-async function existing(paths: readonly string[]): Promise<string[]> {
-  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
-  return [...new Set(real.filter((path) => path !== undefined))];
+function rootsOf(paths: readonly string[], known: KnownPlaces): Promise<Root[]> {
+  return Promise.all(paths.map(async (given) => ({ given: resolve(given), ...(await known.root(given)) })));
 }
 
-async function protectedBelow(roots: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const root of roots)
-    for (const path of await existing(PROTECTED_NAMES.map((name) => join(root, name)))) {
-      found.push(path, ...(await existing(await linkedRepository(path))));
+/** A root that is missing is none. */
+function pathsOf(roots: readonly Root[]): string[] {
+  return [...new Set(roots.filter(({ exists }) => exists).map(({ path }) => path))];
+}
+
+/** In a private folder commands get one of their own instead. */
+async function usableTmpdir(
+  policy: SandboxPolicy,
+  known: KnownPlaces,
+  privates: PrivateFolders,
+): Promise<Root | undefined> {
+  if (policy.mode !== 'workspace-write' || !policy.tmpdir || policy.excludeTmpdir) return undefined;
+  const place = await known.root(policy.tmpdir);
+  return place.exists && !privates.has(place.path) ? { given: resolve(policy.tmpdir), ...place } : undefined;
+}
+
+/**
+ * What can be written can also be filled with links. A root inside another is therefore taken only where it lies without any: this
+ * holds also for links that were made before anything is remembered.
+ */
+function refuseLinksBetween(areas: readonly Root[]): void {
+  for (const inner of areas)
+    for (const outer of areas)
+      for (const start of [outer.given, outer.path]) {
+        if (inner.given === start || !isWithin(inner.given, start)) continue;
+        if (inner.path !== join(outer.path, relative(start, inner.given)))
+          throw refusal(
+            `${inner.given} leads through a link inside of ${start}, which commands may write`,
+            inner.given,
+          );
+      }
+}
+
+async function hiddenNow(
+  policy: SandboxPolicy,
+  known: KnownPlaces,
+  isUnseen: (path: string) => boolean,
+): Promise<Layout['hidden']> {
+  const found = [];
+  for (const given of policy.hidden) {
+    const { path, exists, isFolder } = await known.hidden(given);
+    if (isUnseen(path)) continue;
+    if (!exists) throw refusal(`${given}, which commands must not see, is missing, and may be elsewhere`, given);
+    found.push({ path, isFolder });
+  }
+  return found;
+}
+
+function foldersBetween(areas: readonly string[], targets: readonly string[]): string[] {
+  const between = new Set<string>();
+  for (const target of targets)
+    for (const area of areas) {
+      if (target === area || !isWithin(target, area)) continue;
+      for (let folder = dirname(target); folder !== area; folder = dirname(folder)) between.add(folder);
     }
-  return found.filter((path) => roots.some((root) => isWithin(path, root)));
-}
-
-/** In a worktree `.git` is a file that names the real repository folder, which may be writable too. */
-async function linkedRepository(path: string): Promise<string[]> {
-  const text = (await stat(path)).isFile() ? await readFile(path, 'utf8') : '';
-  const target = /^gitdir: (.+)$/m.exec(text)?.[1];
-  return target === undefined ? [] : [resolve(dirname(path), target)];
+  return [...between];
 }

@@ -7,10 +7,13 @@ export interface SandboxPolicy {
   readonly mode: SandboxMode;
   /** Absolute folders that may be written, with all below them, under `workspace-write`; the workspace itself is one of them. */
   readonly writableRoots: readonly string[];
+  /** Absolute folders that commands work in. In `/tmp` and `/run`, which are private to each command, only these can be seen. */
+  readonly workspace: readonly string[];
   readonly network: boolean;
   /**
    * Absolute paths of files and folders that a command must not even see: the data directory, token files, folders of sockets.
-   * They win over a writable root around them; a writable root inside one of them stays usable.
+   * They win over a writable root around them; a writable root inside one of them stays usable. One that is missing refuses every
+   * command that could find it elsewhere.
    */
   readonly hidden: readonly string[];
   /** The folder that TMPDIR names; writable under `workspace-write` unless excluded. */
@@ -20,7 +23,10 @@ export interface SandboxPolicy {
   readonly excludeSlashTmp: boolean;
 }
 
-/** Names directly below a writable root that stay read-only: who writes them makes others run programs later. */
+/**
+ * Names directly below a writable root that stay read-only, and cannot be made where they are missing: who writes them makes others
+ * run programs later.
+ */
 export const PROTECTED_NAMES: readonly string[] = ['.git', '.agents', '.codex', '.heddle'];
 
 export function isSandboxed(policy: SandboxPolicy): boolean {
@@ -30,4 +36,12 @@ export function isSandboxed(policy: SandboxPolicy): boolean {
 /** True when `path` is `folder` or lies below it; both absolute and normal. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+/** `path` lies in one of `covers`, and not in a root that lies in that cover in its turn. */
+export function isCovered(path: string, covers: readonly string[], roots: readonly string[]): boolean {
+  return covers.some(
+    (cover) =>
+      isWithin(path, cover) && !roots.some((root) => isWithin(path, root) && root !== cover && isWithin(root, cover)),
+  );
 }

@@ -71,15 +71,18 @@ async function whatFails(tool: SandboxTool): Promise<string | undefined> {
 }
 
 function policyFor(mode: SandboxPolicy['mode'], folder: string): SandboxPolicy {
-  return { mode, writableRoots: [folder], network: false, hidden: [], excludeTmpdir: true, excludeSlashTmp: true };
+  const roots = { writableRoots: [folder], workspace: [folder] };
+  return { ...roots, mode, network: false, hidden: [], excludeTmpdir: true, excludeSlashTmp: true };
 }
 
 /** Undefined when the script ended with 0, else what is known about why not. */
 async function attempt(tool: SandboxTool, policy: SandboxPolicy, script: string): Promise<string | undefined> {
   const cwd = policy.writableRoots[0] as string;
-  const [program, ...rest] = await wrapCommand(policy, { argv: ['/bin/sh', '-c', script], cwd }, tool);
+  const { argv, release } = await wrapCommand(policy, { argv: ['/bin/sh', '-c', script], cwd }, tool);
+  const [program, ...rest] = argv;
   return new Promise((resolve) => {
     execFile(program, rest, { cwd, env: { PATH: '/usr/bin:/bin' }, timeout: 10_000 }, (error, _stdout, stderr) => {
+      release();
       resolve(error ? stderr.trim() || error.message : undefined);
     });
   });

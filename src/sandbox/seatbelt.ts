@@ -17,7 +17,10 @@ export function seatbeltProfile(policy: SandboxPolicy, layout: Layout): string {
     '(deny file-write*)',
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (subpath "/dev/fd"))',
     ...writable.map((path) => `(allow file-write* (subpath ${quoted(path)}))`),
-    ...layout.protected.map((path) => `(deny file-write* (subpath ${quoted(path)}))`),
+    ...layout.pinned.map((path) => `(deny file-write* (literal ${quoted(path)}))`),
+    ...[...new Set([...layout.protected, ...layout.reserved])].map(
+      (path) => `(deny file-write* (subpath ${quoted(path)}))`,
+    ),
     ...layout.hidden.map(({ path }) => `(deny file-read* file-write* (subpath ${quoted(path)}))`),
     ...layout.writable
       .filter((root) => layout.hidden.some(({ path }) => root !== path && root.startsWith(`${path}/`)))

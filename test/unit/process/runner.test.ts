@@ -37,6 +37,7 @@ afterEach(async () => {
 const policy = (mode: SandboxMode): SandboxPolicy => ({
   mode,
   writableRoots: [folder],
+  workspace: [folder],
   network: false,
   hidden: [],
   excludeTmpdir: false,

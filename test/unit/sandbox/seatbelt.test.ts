@@ -6,11 +6,21 @@ import { seatbeltProfile } from '../../../src/sandbox/seatbelt.ts';
 const layout = {
   cwd: '/w',
   writable: ['/w "x"'],
+  workspace: [],
+  pinned: ['/w "x"/between'],
+  reserved: ['/w "x"/.git', '/w "x"/.agents'],
   protected: ['/w "x"/.git'],
   hidden: [{ path: '/data', isFolder: true }],
   tmpdir: undefined,
 };
-const policy = { writableRoots: [], hidden: [], network: false, excludeTmpdir: false, excludeSlashTmp: true } as const;
+const policy = {
+  writableRoots: [],
+  workspace: [],
+  hidden: [],
+  network: false,
+  excludeTmpdir: false,
+  excludeSlashTmp: true,
+} as const;
 
 describe('seatbeltProfile', () => {
   it('denies writes first, allows the roots, then protects and hides, in this order, with paths quoted', () => {

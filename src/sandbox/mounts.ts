@@ -1,0 +1,53 @@
+// The mounts of a layout, as options of bwrap.
+
+import { realpath } from 'node:fs/promises';
+import type { Layout } from './layout.ts';
+import { isWithin, type SandboxPolicy } from './policy.ts';
+import type { PrivateFolders } from './private-folders.ts';
+
+interface Mount {
+  readonly path: string;
+  readonly option: '--tmpfs' | '--bind' | '--ro-bind';
+  readonly source?: string;
+  /** An empty folder that must not be written either. */
+  readonly isSealed?: boolean;
+}
+
+/**
+ * A later mount covers an earlier one, so outer folders come before what lies in them. For one path the map keeps the last word:
+ * private folders, then what may be seen, then what may be written, then what is protected, then what is hidden. What is a mount
+ * cannot be renamed or removed by the command.
+ */
+export async function mountOptions(policy: SandboxPolicy, layout: Layout, privates: PrivateFolders): Promise<string[]> {
+  const mounts = new Map<string, Mount>();
+  const put = (mount: Mount) => void mounts.set(mount.path, mount);
+  const bind = (path: string, option: '--bind' | '--ro-bind' = '--bind') => put({ path, option, source: path });
+  const isTmpSealed = policy.mode === 'read-only' || policy.excludeSlashTmp;
+  for (const path of privates.paths) put({ path, option: '--tmpfs', isSealed: path === '/run' || isTmpSealed });
+  for (const path of await neededFromRun(policy.network)) bind(path, '--ro-bind');
+  for (const path of layout.workspace) if (privates.has(path)) bind(path, '--ro-bind');
+  if (layout.tmpdir) bind(layout.tmpdir);
+  for (const path of [...layout.pinned, ...layout.writable]) if (path !== '/') bind(path);
+  for (const path of layout.protected) bind(path, '--ro-bind');
+  for (const { path, isFolder } of layout.hidden)
+    put(isFolder ? { path, option: '--tmpfs', isSealed: true } : { path, option: '--ro-bind', source: '/dev/null' });
+
+  const ordered = [...mounts.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return [
+    ...[layout.writable.includes('/') ? '--bind' : '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...ordered.flatMap(({ path, option, source }) => (source === undefined ? [option, path] : [option, source, path])),
+    // Sealed last: the folders for the mounts inside have to be made first.
+    ...ordered.flatMap(({ path, isSealed }) => (isSealed ? ['--remount-ro', path] : [])),
+    ...['--chdir', layout.cwd],
+  ];
+}
+
+/** What programs need from the hidden `/run`: the resolver's file on many systems, the programs themselves on some. */
+async function neededFromRun(network: boolean): Promise<string[]> {
+  const wanted = ['/run/current-system', ...(network ? ['/etc/resolv.conf'] : [])];
+  const real = await Promise.all(wanted.map((path) => realpath(path).catch(() => '')));
+  return [
+    ...(real[0] === '' ? [] : ['/run/current-system']),
+    ...real.slice(1).filter((path) => isWithin(path, '/run')),
+  ];
+}
