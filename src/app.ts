@@ -48,6 +48,7 @@ import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
+import { searchHandlers } from './threads/search-handlers.ts';
 import { sectionHandlers } from './threads/section-handlers.ts';
 import { shellHandlers } from './threads/shell-handlers.ts';
 import { createSubscribers } from './threads/subscriber.ts';
@@ -157,9 +158,17 @@ export async function createApp(options: AppOptions): Promise<App> {
       recovered.add(tenant);
       await registry.recover(tenant);
     };
+    const warn = async (session: Session) => {
+      const { problem } = await config.state();
+      if (problem) session.notify(configWarning, configWarningOf(problem));
+    };
     const onInitialized = (session: Session) => {
-      void recover(session.principal.tenant);
-      void config.state().then(({ problem }) => problem && session.notify(configWarning, configWarningOf(problem)));
+      const { tenant } = session.principal;
+      recover(tenant).catch((error: unknown) => {
+        recovered.delete(tenant);
+        log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again');
+      });
+      warn(session).catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at'));
     };
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden },
@@ -178,6 +187,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...attachmentHandlers(registry, clock),
       ...queueHandlers(registry, settings),
       ...listHandlers(registry),
+      ...searchHandlers(registry),
       ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),
       ...shellHandlers({ registry, settings }),
       ...configHandlers({ source: config, cwd }),

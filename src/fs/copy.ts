@@ -7,7 +7,7 @@ import { AppError, codeOf } from '../base/errors.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import type { Queues } from '../rpc/queues.ts';
 import { isInside } from './containment.ts';
-import { fsFault, systemFault } from './fault.ts';
+import { fsFault, partialFault, systemFault } from './fault.ts';
 import { enter, type Folder } from './folder.ts';
 import type { Place, Reach } from './reach.ts';
 import { checkRegular } from './read-file.ts';
@@ -88,12 +88,13 @@ async function copyFolder(source: Place, wishes: CopyWishes, mode: number, walk:
     throw new AppError('invalid', 'fs/copy requires recursive: true when sourcePath is a directory');
   }
   const { destination } = wishes;
+  const brokenOff = (error: unknown) => Promise.reject(partialFault(error, wishes.source));
   const to = await walk.reach.place(destination, 'target');
   try {
     if (isInside(to.real, source.real)) throw ontoItself('a directory to itself or one of its descendants');
     const before = await statsOf(to.path);
     if (before && !before.isDirectory()) throw systemFault('ENOTDIR', destination);
-    if (before) await merge(source.folder, source.name, to.folder, to.name, walk);
+    if (before) await merge(source.folder, source.name, to.folder, to.name, walk).catch(brokenOff);
     else await makeAside(source, mode, to, { ...walk, isFresh: true });
   } finally {
     await to.close();

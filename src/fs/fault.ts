@@ -33,6 +33,13 @@ export function fsFault(error: unknown, path: string): unknown {
   return new AppError(kind, `${text}: ${path}`, { path, code, ...(finer ? { kind: finer } : {}) }, { cause: error });
 }
 
+/** The same for work of several steps, when some may have been done: such an error does not say that nothing has changed. */
+export function partialFault(error: unknown, path: string): unknown {
+  const fault = fsFault(error, path);
+  if (!isAppError(fault)) return fault;
+  return new AppError(fault.kind, fault.message, { ...fault.data, isPartial: true }, { cause: error });
+}
+
 /** Settles as `work` does, with errors of the system told about `path`. */
 export async function about<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { AppError, codeOf, isAppError } from '../base/errors.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { isInside, realPathOf } from './containment.ts';
-import { fsFault, systemFault } from './fault.ts';
+import { fsFault, partialFault, systemFault } from './fault.ts';
 import { enter, type Folder } from './folder.ts';
 import type { Reach } from './reach.ts';
 import { statsOf } from './replacement.ts';
@@ -28,6 +28,7 @@ export async function remove(path: string, wishes: RemoveWishes, reach: Reach, s
     throw error;
   });
   if (!place) return;
+  const brokenOff = (error: unknown) => Promise.reject(partialFault(error, path));
   try {
     const stats = await statsOf(place.path);
     if (!stats) {
@@ -35,7 +36,7 @@ export async function remove(path: string, wishes: RemoveWishes, reach: Reach, s
     } else if (!stats.isDirectory()) await unlink(place.path);
     else {
       await checkNotProtected(path, place.real, place.path, wishes.protectedFolders);
-      if (wishes.isRecursive) await removeTree(place.folder, place.name, reach, signal);
+      if (wishes.isRecursive) await removeTree(place.folder, place.name, reach, signal).catch(brokenOff);
       else await rmdir(place.path);
     }
   } catch (error) {

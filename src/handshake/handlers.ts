@@ -3,7 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import type { ResultInput } from '../rpc/declare.ts';
 import { HIGH_WATER } from '../rpc/outbox.ts';
-import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_BYTES } from '../rpc/peer.ts';
+import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_BYTES, MAX_STOPS } from '../rpc/peer.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session, Sessions } from '../rpc/session.ts';
 import { FRAME_LIMIT, FRAME_LIMIT_BEFORE_INITIALIZE } from '../transports/connection.ts';
@@ -61,6 +61,7 @@ function serverFacts({ version, features }: HandshakeOptions): ResultInput<typeo
       frameBytes: FRAME_LIMIT,
       requestsInFlight: MAX_IN_FLIGHT,
       requestBytesInFlight: MAX_IN_FLIGHT_BYTES,
+      stopsInFlight: MAX_STOPS,
       outboxBytes: HIGH_WATER,
     },
     features: [...(features ?? [])],

@@ -31,6 +31,8 @@ export const initialize = request('initialize', {
           requestsInFlight: z.number(),
           /** Beyond the largest request in flight. */
           requestBytesInFlight: z.number(),
+          /** Requests that stop something, which are never refused for anything else that is in flight. */
+          stopsInFlight: z.number().optional(),
           outboxBytes: z.number(),
         }),
         features: z.array(z.string()),
