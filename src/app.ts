@@ -173,7 +173,10 @@ export async function createApp(options: AppOptions): Promise<App> {
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden },
       remoteRoots: async () => (await current()).remote.roots,
-      protectedFolders: (tenant) => [homedir(), directory, cwd, ...workspacesOf(registry, tenant)],
+      protectedFolders: (tenant) => [
+        ...[homedir(), directory, cwd, ...latest.config.remote.roots],
+        ...workspacesOf(registry, tenant),
+      ],
     });
     const routes = [
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, onInitialized }),
