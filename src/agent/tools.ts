@@ -39,27 +39,30 @@ type CommandItem = ItemOf<'commandExecution'>;
 
 /** The tools of one turn. A backend may stop waiting for a call that was aborted; the house may not. */
 export interface TurnTools extends ToolHost {
-  /** Settles when no call is under way: what was aborted is gone, and its items are completed. Never rejects. */
+  /** Settles when no call is under way, its items are completed, and nothing that any call started is left. Never rejects. */
   settled(): Promise<void>;
 }
 
 /** `signal` ends whatever they run. */
 export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSignal): TurnTools {
   const underWay = new Set<Promise<unknown>>();
+  const track = (work: Promise<unknown>) => {
+    underWay.add(work);
+    void work.catch(() => {}).then(() => underWay.delete(work));
+  };
   const runCommand = async (itemId: ItemId, command: Command): Promise<CommandResult> => {
     throwIfAborted(signal);
     if (!port.settings().hasEnvironment)
       return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
     const shell = await loadShellParser();
-    const call = new CommandCall(port, parts, shell, command, signal);
+    const call = new CommandCall(port, parts, shell, command, signal, track);
     const standing = port.standing(itemId);
     return standing ? call.goOn(standing) : call.run(itemId);
   };
   return {
     runCommand(itemId, command) {
       const call = runCommand(itemId, command);
-      underWay.add(call);
-      void call.catch(() => {}).then(() => underWay.delete(call));
+      track(call);
       return call;
     },
     async settled() {
@@ -74,14 +77,24 @@ class CommandCall {
   readonly #shell: ShellParser;
   readonly #command: Command;
   readonly #signal: AbortSignal;
+  /** Takes what may still have effects after the call has returned. */
+  readonly #track: (work: Promise<unknown>) => void;
   readonly #argv: readonly [string, string, string];
 
-  constructor(port: TurnPort, parts: ToolParts, shell: ShellParser, command: Command, signal: AbortSignal) {
+  constructor(
+    port: TurnPort,
+    parts: ToolParts,
+    shell: ShellParser,
+    command: Command,
+    signal: AbortSignal,
+    track: (work: Promise<unknown>) => void,
+  ) {
     this.#port = port;
     this.#parts = parts;
     this.#shell = shell;
     this.#command = command;
     this.#signal = signal;
+    this.#track = track;
     this.#argv = shellCommand(command.line, parts.environment.SHELL);
   }
 
@@ -164,6 +177,7 @@ class CommandCall {
       this.#parts.runner,
       this.#signal,
     );
+    this.#track(result.settled);
     await send(text.end());
     await this.#complete(finished(item, result, runs));
     if (result.aborted) throw cancelledBy(this.#signal);

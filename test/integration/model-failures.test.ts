@@ -81,3 +81,28 @@ test('a provider that has gone from the configuration fails the turn by name, an
   expect(await itemsOf(later, threadId)).toHaveLength(3);
   await model.close();
 });
+
+test.each([400, 401, 503])(
+  'a provider that repeats the secrets it was sent in a status %i tells no client of them',
+  async (code) => {
+    const secret = 'Bearer sk-0123456789abcdef';
+    const echo = { error: { message: `Incorrect key: sk-0123456789abcdef (${secret}) ${'x'.repeat(50_000)}` } };
+    const model = await startModelServer(...Array(6).fill(status(code, echo)), stream(responses.say('back')));
+    const scripted = {
+      base_url: model.baseUrl,
+      wire_api: 'responses',
+      http_headers: { Authorization: secret },
+      request_max_retries: 0,
+      stream_max_retries: 1,
+    };
+    const server = await startApp({ backend: model, config: { model_providers: { scripted } } });
+    const client = await server.connect();
+    const turn = await runTurn(client, await startThread(client), 'speak');
+    expect(turn.status).toBe('failed');
+    expect(turn.error.message).toContain('Incorrect key');
+    expect(turn.error.message.length).toBeLessThan(3000);
+    expect(model.requests[0]!.headers.authorization).toBe(secret);
+    expect(JSON.stringify(client.transcript)).not.toContain('0123456789abcdef');
+    await model.close();
+  },
+);

@@ -22,6 +22,8 @@ export interface Retries {
 export interface ModelRoute {
   readonly client: ModelClient;
   readonly retries: Retries;
+  /** Takes what clients must not see out of the provider's words. */
+  readonly conceal: (text: string) => string;
 }
 
 /** What one run of a turn keeps in hand. */
@@ -57,7 +59,7 @@ export async function* ask(run: Run): AsyncGenerator<Events, Outcome> {
         if (run.signal.aborted) throw cancelledBy(run.signal);
         return 'steered';
       }
-      const failure = failureOrThrow(error);
+      const failure = failureOrThrow(error, run.route.conceal);
       const rest = items.cutShort(false);
       if (rest.length > 0) yield rest;
       if (!(yield* waitToRetry(run, failure, attempts, stop.signal))) {
@@ -114,8 +116,8 @@ async function* waitToRetry(
   return true;
 }
 
-function failureOrThrow(error: unknown): Failure {
-  if (error instanceof ModelError) return failureOf(error);
+function failureOrThrow(error: unknown, conceal: ModelRoute['conceal']): Failure {
+  if (error instanceof ModelError) return failureOf(error, conceal);
   // A configuration that cannot work is the turn's failure, not a defect.
   if (isAppError(error) && error.kind !== 'cancelled') {
     const final = turnError(error.message, 'other');

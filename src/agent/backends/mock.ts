@@ -22,7 +22,7 @@ export function createMockBackend(options: { readonly clock?: Clock; readonly re
   return createTurnRuntime({
     name: 'mock',
     clock,
-    route: () => ({ client, retries }),
+    route: () => ({ client, retries, conceal: (text) => text }),
     models: async () => [
       configuredModel({
         id: 'mock',

@@ -31,11 +31,12 @@ const HOPELESS = new Set([
 ]);
 const TOO_LONG = /context_length_exceeded|prompt is too long|maximum context length/i;
 
-export function failureOf(error: ModelError): Failure {
+/** `conceal` is applied to all words of the provider. */
+export function failureOf(error: ModelError, conceal: (text: string) => string): Failure {
   const verdict = verdictOn(error);
   const waitsTooLong = (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS;
   return {
-    final: turnError(verdict.message, verdict.info),
+    final: turnError(conceal(verdict.message), verdict.info),
     canRetry: verdict.canRetry && !waitsTooLong,
     isRequestFault: verdict.canRetry && isRequestFault(error.fault),
     httpStatus: error.fault.kind === 'http' && error.fault.status !== 500 ? error.fault.status : null,

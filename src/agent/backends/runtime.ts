@@ -6,6 +6,7 @@ import { throwIfAborted } from '../../base/signals.ts';
 import { turnError } from '../../model/turn.ts';
 import type { Backend, BackendEvent, Model, ToolHost, TurnRequest } from '../backend.ts';
 import type { ProviderAccess } from '../models/client.ts';
+import { concealing } from '../models/concealing.ts';
 import { createModelHttp } from '../models/http.ts';
 import { modelClient } from '../models/registry.ts';
 import { ask, type ModelRoute, type Retries, type Run } from './asking.ts';
@@ -42,7 +43,7 @@ export function createRuntimeBackend(options: {
     ...options,
     async route(providerId) {
       const { access, retries } = await options.provider(providerId);
-      return { client: modelClient(access, http), retries };
+      return { client: modelClient(access, http), retries, conceal: concealing(access) };
     },
     close: () => http.close(),
   });

@@ -20,7 +20,7 @@ async function fail(steps: readonly Step[], retries: Retries = { request: 0, str
   https.push(http);
   const client = responsesClient(accessTo(server), http);
   const backend = createTurnRuntime({
-    route: () => ({ client, retries }),
+    route: () => ({ client, retries, conceal: (text) => text }),
     models: async () => [],
     clock,
     random: () => 0.5,
@@ -147,7 +147,7 @@ test('nobody listening is tried a bounded number of times', async () => {
   const client = responsesClient(accessTo(server), http);
   const retries = { request: 1, stream: 2 };
   const backend = createTurnRuntime({
-    route: () => ({ client, retries }),
+    route: () => ({ client, retries, conceal: (text) => text }),
     models: async () => [],
     clock: hurriedClock(),
   });
