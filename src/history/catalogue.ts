@@ -5,7 +5,7 @@ import type { ThreadMeta } from '../model/thread.ts';
 import { after, below, beyond, type Key, type KeyRange, type Keys, SORT_KEYS } from './keys.ts';
 import { breathe, type Row, type Rows } from './rows.ts';
 import { candidates, noteText, searchText } from './search-index.ts';
-import type { ThreadPage, ThreadPlace, ThreadQuery, ThreadSortKey } from './store.ts';
+import type { Direction, From, ThreadPage, ThreadPlace, ThreadQuery, ThreadSortKey, TimeSortKey } from './store.ts';
 import { isListed } from './tables.ts';
 
 /** Rows looked at before other work gets its turn. */
@@ -101,6 +101,14 @@ function fewOf(rows: Rows, keys: Keys, { searchTerm }: ThreadQuery): ThreadId[] 
   return searchTerm === undefined ? undefined : candidates(rows, keys, searchTerm.toLowerCase(), FEW);
 }
 
+/** Steps through the threads of the list, in the order of the query; what was moved or removed meanwhile may be among them. */
+export const walkListed = (
+  rows: Rows,
+  keys: Keys,
+  query: Pick<ThreadQuery, 'archived' | 'sortKey' | 'direction' | 'limit' | 'from'>,
+): (() => ThreadPlace | undefined) =>
+  mergedWalk(rows, [keys.listed(query.archived, query.sortKey as TimeSortKey)], { ...query, limit: STEP });
+
 /** The index in which the fewest threads have to be looked at, as beginnings of its keys. */
 function drivingPrefixes(rows: Rows, keys: Keys, query: ThreadQuery): Key[] {
   const { archived, sortKey, sectionId } = query;
@@ -168,7 +176,13 @@ function lane(rows: Rows, whole: KeyRange, reverse: boolean, size: number) {
 }
 
 const order = (a: number | string, b: number | string): number => (a < b ? -1 : a > b ? 1 : 0);
-const byPlace = (a: ThreadPlace, b: ThreadPlace): number => order(a.ms, b.ms) || order(a.id, b.id);
+export const byPlace = (a: ThreadPlace, b: ThreadPlace): number => order(a.ms, b.ms) || order(a.id, b.id);
+
+/** Whether the place belongs to what a page that begins at `from` may show. */
+export function isBehind(place: ThreadPlace, from: From<ThreadPlace>, direction: Direction): boolean {
+  const order = byPlace(place, from.key) * (direction === 'asc' ? 1 : -1);
+  return order > (from.inclusive ? -1 : 0);
+}
 
 function rangeOf(prefix: Key, { direction, from }: ThreadQuery): KeyRange {
   const all = below(prefix);
@@ -206,7 +220,7 @@ function listIncluded(
     .map(metaOf)
     .filter((meta) => meta !== undefined)
     .filter(fits)
-    .filter((meta) => from === undefined || inOrder(place(meta), from.key) > (from.inclusive ? -1 : 0))
+    .filter((meta) => from === undefined || isBehind(place(meta), from, query.direction))
     .sort((a, b) => inOrder(place(a), place(b)));
   return { rows: found.slice(0, query.limit), hasMore: found.length > query.limit };
 }

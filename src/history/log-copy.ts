@@ -14,6 +14,7 @@ import { removeRows } from './removal.ts';
 import type { EventToStore } from './store.ts';
 import { applyChange, tableReader } from './table-rows.ts';
 import { type Change, derive, type TableReader, type TurnSpan } from './tables.ts';
+import { noteMessages } from './word-index.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
 const CHUNK_MS = 15;
@@ -117,6 +118,7 @@ export class LogCopy {
       rows.put(keys.head(id), JSON.stringify({ seq: this.#seq, link: this.#link }));
       rows.put(keys.meta(id), encodeRow(this.meta).text);
       moveListed(rows, keys, undefined, this.meta);
+      noteMessages(rows, keys, id, this.#seq);
       rows.remove(removalKey(tenant, id));
       return this.#seq;
     });

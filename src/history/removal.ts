@@ -7,6 +7,7 @@ import { below, type Key, named, removalKey } from './keys.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row } from './rows.ts';
 import { indexedKeys } from './search-index.ts';
+import { forgetWords } from './word-index.ts';
 
 /** Rows removed by one transaction. */
 const CHUNK = 500;
@@ -22,6 +23,7 @@ export function hideThread({ rows, keys, tenant, id }: Removal, meta: ThreadMeta
   moveListed(rows, keys, meta, undefined);
   rows.remove(keys.meta(id));
   rows.remove(keys.head(id));
+  rows.remove(keys.due(id));
   const open = rows.scan({ ...below(keys.openTurnsOf(id)), limit: Number.POSITIVE_INFINITY });
   for (const { key } of open) rows.remove(key);
 }
@@ -29,6 +31,7 @@ export function hideThread({ rows, keys, tenant, id }: Removal, meta: ThreadMeta
 /** Resolves when nothing of the thread is left. Running it again is harmless. */
 export async function removeRows(removal: Removal): Promise<void> {
   const { rows, keys, tenant, id } = removal;
+  await forgetWords(removal, id);
   for (;;) {
     const chunk = rows.scan({ ...below(keys.thread(id)), limit: CHUNK });
     if (chunk.length === 0) break;

@@ -7,6 +7,7 @@ import { decode, encodeRow } from './records.ts';
 import { type Rows, undamaged } from './rows.ts';
 import type { ItemRow } from './store.ts';
 import type { Change, TableReader, TurnSpan } from './tables.ts';
+import { noteMessages } from './word-index.ts';
 
 /** Inside a transaction it sees what this transaction has written. */
 export function tableReader(rows: Rows, keys: Keys, id: ThreadId): TableReader {
@@ -51,6 +52,7 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
     case 'turnClosed':
       rows.remove(keys.openTurn(id, change.row.id));
       removeDeltas(rows, keys, id, change.row);
+      noteMessages(rows, keys, id, change.row.endSeq ?? change.row.seq);
       return;
     case 'turnReverted':
       revert(rows, keys, id, change.row);

@@ -6,11 +6,12 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { openAttachments } from './attachments.ts';
 import { listThreads } from './catalogue.ts';
-import { DamagedRow } from './checksum.ts';
+import { DamagedRow, spared } from './checksum.ts';
 import { forkThread } from './fork.ts';
 import { below, removalKey } from './keys.ts';
 import { type LedgerRows, openLedger } from './ledger.ts';
 import { existing, LogWriter, prepare } from './log-writer.ts';
+import { findOccurrences } from './occurrences.ts';
 import { readItem, readItems, readTurn, readTurns } from './pages.ts';
 import { readContext, readEvents, type Source } from './reader.ts';
 import { rebuildThread } from './rebuild.ts';
@@ -21,17 +22,26 @@ import type {
   Attachments,
   EventToStore,
   ItemQuery,
+  OccurrenceQuery,
   Once,
   OpenTurn,
+  SearchPage,
+  SearchQuery,
   Sections,
   ThreadPage,
   ThreadQuery,
   ThreadStore,
   TurnQuery,
 } from './store.ts';
+import { WordIndex } from './word-index.ts';
+import { searchThreads } from './word-search.ts';
 
 /** Threads of one page whose rows are made anew before it is given. */
 const MENDED_AT_ONCE = 32;
+
+/** Threads that a search lets the word index read first, and for how long, in ms. */
+const FEW_WAITING = 64;
+const PATIENCE_MS = 100;
 
 export class RowThreadStore implements ThreadStore {
   readonly ledger: LedgerRows;
@@ -42,6 +52,7 @@ export class RowThreadStore implements ThreadStore {
   readonly #log: LogWriter;
   readonly #now: () => number;
   readonly #closing = new AbortController();
+  readonly #words: WordIndex;
   #filling: Promise<void> | undefined;
   /** Commits since the search index was last looked after. */
   #unseen = 0;
@@ -55,6 +66,7 @@ export class RowThreadStore implements ThreadStore {
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
     this.#now = now;
+    this.#words = new WordIndex(source, this.#closing.signal);
     this.ledger = openLedger(source.rows, source.keys, now);
     this.sections = openSections(source, (once) => this.ledger.record(once, null));
     const attachments = openAttachments(source, (id) => this.#log.peek(id));
@@ -165,6 +177,17 @@ export class RowThreadStore implements ThreadStore {
     return readContext(this.#source, id);
   }
 
+  async search(query: SearchQuery): Promise<SearchPage> {
+    // What was said a moment ago is found, unless there is much to read first.
+    if (this.#words.waiting(FEW_WAITING + 1) <= FEW_WAITING)
+      await Promise.race([this.#words.fill(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+    return searchThreads(this.#source, query, (id) => spared(() => this.#log.peek(id)));
+  }
+
+  occurrences(id: ThreadId, query: OccurrenceQuery) {
+    return this.#mended(id, () => findOccurrences(this.#source, id, query));
+  }
+
   async openTurns(): Promise<readonly OpenTurn[]> {
     const { rows, keys } = this.#source;
     const read = () => rows.scan({ ...below(keys.openTurns()), limit: Number.POSITIVE_INFINITY });
@@ -199,6 +222,7 @@ export class RowThreadStore implements ThreadStore {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#filling;
+    await this.#words.close();
     await Promise.allSettled(this.#rebuilding.values());
   }
 
@@ -208,6 +232,7 @@ export class RowThreadStore implements ThreadStore {
     if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
     this.#unseen = 0;
     const { rows, keys } = this.#source;
+    if (this.#words.waiting(FEW_WAITING / 2) === FEW_WAITING / 2) void this.#words.fill();
     if (rows.scan({ ...below(keys.fresh()), limit: FRESH_AT_MOST / 2 }).length < FRESH_AT_MOST / 2) return;
     void this.indexed();
   }
@@ -220,6 +245,7 @@ export class RowThreadStore implements ThreadStore {
       .finally(() => {
         this.#filling = undefined;
       });
+    void this.#filling.then(() => this.#words.fill());
     return this.#filling;
   }
 }

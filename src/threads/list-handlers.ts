@@ -11,12 +11,12 @@ import { itemsPage, threadsPage, turnsPage } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { threadView } from './view.ts';
 
-const SORT_KEYS: Record<string, ThreadSortKey> = {
+export const SORT_KEYS = {
   created_at: 'createdAt',
   updated_at: 'updatedAt',
   recency_at: 'recencyAt',
   section_position: 'sectionPosition',
-};
+} as const satisfies Record<string, ThreadSortKey>;
 
 /** Where our threads come from, as the reference calls it. */
 const OUR_SOURCE = 'vscode';
@@ -56,7 +56,7 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
 }
 
 /** A row of a list says nothing of input: that is for whoever opens the thread. */
-const listed = (thread: Thread): Thread => ({ ...thread, canAcceptDirectInput: null });
+export const listed = (thread: Thread): Thread => ({ ...thread, canAcceptDirectInput: null });
 
 function filterOf(params: Params<typeof threadList>) {
   if (params.originators) throw new AppError('invalid', 'filtering by originators is not supported');
@@ -65,7 +65,7 @@ function filterOf(params: Params<typeof threadList>) {
   const cwds = typeof params.cwd === 'string' ? [params.cwd] : params.cwd;
   return {
     archived: params.archived ?? false,
-    sortKey: SORT_KEYS[params.sortKey ?? 'created_at'] ?? 'createdAt',
+    sortKey: SORT_KEYS[params.sortKey ?? 'created_at'],
     direction: params.sortDirection ?? (params.sortKey === 'section_position' ? ('asc' as const) : ('desc' as const)),
     ...(cwds ? { cwds } : {}),
     ...(params.modelProviders?.length ? { modelProviders: params.modelProviders } : {}),
@@ -79,6 +79,9 @@ function filterOf(params: Params<typeof threadList>) {
 /** Filters that no thread of ours can pass: there are no projects, sub-agents or attached threads. */
 function isEmpty(params: Params<typeof threadList>): boolean {
   if (params.projectId || params.parentThreadId || params.ancestorThreadId || params.attachedToThreadId) return true;
-  const kinds = params.sourceKinds;
-  return kinds !== null && kinds !== undefined && kinds.length > 0 && !kinds.includes(OUR_SOURCE);
+  return !isOurSource(params.sourceKinds);
 }
+
+/** Whether the kinds that are asked for have ours among them; none stand for all. */
+export const isOurSource = (kinds: readonly string[] | null | undefined): boolean =>
+  !kinds || kinds.length === 0 || kinds.includes(OUR_SOURCE);
