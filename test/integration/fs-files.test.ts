@@ -250,6 +250,8 @@ describe('copying', () => {
     await mkdir(at('tree', 'inner'), { recursive: true });
     await writeFile(at('tree', 'inner', 'script'), '#!');
     await chmod(at('tree', 'inner', 'script'), 0o755);
+    const large = Buffer.alloc(2_500_000, 'heddle');
+    await writeFile(at('tree', 'large'), large);
     await symlink('inner/script', at('tree', 'link'));
     await symlink('/nowhere', at('tree', 'dangling'));
     execFileSync('mkfifo', [at('tree', 'pipe')]);
@@ -260,7 +262,8 @@ describe('copying', () => {
       recursive: true,
     });
     expect(answer).toEqual({ skippedPaths: [at('tree', 'pipe')] });
-    expect(await names(at('copy'))).toEqual(['dangling', 'inner', 'link']);
+    expect(await names(at('copy'))).toEqual(['dangling', 'inner', 'large', 'link']);
+    expect((await readFile(at('copy', 'large'))).equals(large)).toBe(true);
     expect(await readlink(at('copy', 'link'))).toBe('inner/script');
     expect(await readFile(at('copy', 'link'), 'utf8')).toBe('#!');
     expect((await stat(at('copy', 'inner', 'script'))).mode & 0o777).toBe(0o755);

@@ -97,6 +97,13 @@ test('below the roots everything works as for others', async () => {
   expect(files).toMatchObject([{ path: 'inner/seen' }]);
 });
 
+test('a root is not removed, by whatever name', async () => {
+  for (const path of ['root', 'root/', 'root/.', 'root/inner/..']) {
+    expect((await client.refusal('fs/remove', { path: at(path) })).data.kind).toBe('protected');
+  }
+  expect(await readFile(at('root/file'), 'utf8')).toBe('plain');
+});
+
 test('without the permission, or without roots, there is nothing', async () => {
   const reader = await server.connectAs(remote(['thread:read']), { experimentalApi: true });
   for (const [method, params] of REQUESTS) {
