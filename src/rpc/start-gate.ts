@@ -51,9 +51,12 @@ export class StartGate {
     // While the outbox is nearly empty it is the answers in preparation that take the room: the next of them looks again.
     if (this.#isWatching || this.#outbox.isNearlyEmpty()) return;
     this.#isWatching = true;
-    void this.#outbox.hasRoom().then(() => {
-      this.#isWatching = false;
-      this.#advance();
-    });
+    // The end of the connection makes room, too, and shuts the gate a moment later.
+    void this.#outbox.hasRoom().then(() => setImmediate(() => this.#look()));
+  }
+
+  #look(): void {
+    this.#isWatching = false;
+    this.#advance();
   }
 }

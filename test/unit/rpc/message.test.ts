@@ -89,6 +89,26 @@ describe('ids', () => {
     });
   });
 
+  test('a large one is found in a frame of many megabytes, whatever it is beside', () => {
+    const long = JSON.stringify(`${'x'.repeat(12_000_000)}\\"{[,:`);
+    const frames = [
+      `{"method":"m","params":{"id":${long}},"id":98765432109876543210}`,
+      `{"id":98765432109876543210,"method":"m","params":[${long}]}`,
+      `{"method":"m",${long}:1,"id":98765432109876543210}`,
+    ];
+    for (const frame of frames) expect(messageOf(frame)).toMatchObject({ kind: 'request', id: '98765432109876543210' });
+  });
+
+  test('one of many megabytes itself is kept', () => {
+    const id = '7'.repeat(12_000_000);
+    const message = messageOf(`{"method":"m","id":${id}}`);
+    expect(message.kind === 'request' && message.id === id).toBe(true);
+  });
+
+  test.each(['-', '12345678901234567890.0', '12345678901234567890e2'])('%s is none', (id) => {
+    expect(messageOf(`{"method":"m","id":${id}}`)).toMatchObject({ kind: 'invalid', id: 'null' });
+  });
+
   test('any integer comes back in the answer digit by digit, wherever it stands', () => {
     const around = fc.dictionary(
       fc.string().filter((name) => !['id', 'method', 'jsonrpc', '__proto__'].includes(name)),

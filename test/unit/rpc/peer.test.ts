@@ -5,7 +5,7 @@ import { AppError } from '../../../src/base/errors.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { deferred } from '../../../src/base/signals.ts';
 import type { RequestMessage } from '../../../src/rpc/message.ts';
-import { Peer, type PeerOptions, type Reply } from '../../../src/rpc/peer.ts';
+import { MAX_STOPS, Peer, type PeerOptions, type Reply } from '../../../src/rpc/peer.ts';
 import { memoryPair } from '../../../src/transports/memory.ts';
 import { ManualClock } from '../transports/manual-clock.ts';
 
@@ -73,6 +73,19 @@ describe('requests', () => {
     expect(await next()).toMatchObject({ id: 3, error: { code: -32001 } });
     await read();
     expect(pending.map(({ message }) => message.id)).toEqual(['1', '2']);
+  });
+
+  test('that stop something have a limit of their own, far above any need', async () => {
+    const { pending, next, send, read } = conversation({ maxInFlight: 1 });
+    send(ask(0), ...Array.from({ length: MAX_STOPS + 1 }, (_, index) => ask(index + 1, 'stop')));
+    expect(await next()).toMatchObject({ id: MAX_STOPS + 1, error: { code: -32001 } });
+    await read();
+    expect(pending).toHaveLength(MAX_STOPS + 1);
+    pending[1]!.reply.result({});
+    await next();
+    send(ask(5000, 'stop'));
+    await read();
+    expect(pending.at(-1)!.message.id).toBe('5000');
   });
 
   test('that fail by a defect say nothing of it', async () => {
@@ -161,7 +174,7 @@ test('the version is written as the first message of the other side has it', asy
 
 describe('after the end of input', () => {
   /** A connection whose other side has asked once and finished sending. */
-  async function afterOneRequest() {
+  async function afterOneRequest(isStop = false) {
     const clock = new ManualClock();
     const [ours, theirs] = memoryPair();
     const asked = deferred<Reply>();
@@ -178,7 +191,7 @@ describe('after the end of input', () => {
     };
     const peer = new Peer(
       half,
-      { request: (_, reply) => asked.resolve(reply), notification: () => {}, isStop: () => false },
+      { request: (_, reply) => asked.resolve(reply), notification: () => {}, isStop: () => isStop },
       { log: silentLog(), clock },
     );
     const running = peer.run();
@@ -193,8 +206,11 @@ describe('after the end of input', () => {
     end();
   }
 
-  test('what was asked is answered, then the connection is closed', async () => {
-    const { clock, ours, theirs, reply, running } = await afterOneRequest();
+  test.each([
+    ['what was asked', false],
+    ['a stop', true],
+  ])('%s is answered, then the connection is closed', async (_what, isStop) => {
+    const { clock, ours, theirs, reply, running } = await afterOneRequest(isStop);
     reply.result({ a: 1 });
     await running;
     const { value } = await theirs.frames[Symbol.asyncIterator]().next();
