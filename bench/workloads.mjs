@@ -191,12 +191,11 @@ export async function idleConnections(target) {
 }
 
 /** Requests per second with 64 always under way. */
-export function inFlight(method, params) {
-  const total = 6_000;
+export function inFlight(method, params, total = 6_000) {
   return (target) =>
     withClient(target, async (client) => {
       const given = params(target);
-      for (let index = 0; index < 50; index += 1) await client.request(method, given);
+      for (let index = 0; index < Math.min(50, total); index += 1) await client.request(method, given);
       let left = total;
       const worker = async () => {
         for (; left > 0; left -= 1) await client.request(method, given);
@@ -215,12 +214,16 @@ export function file(target, name, size) {
 
 /** Until the answer is parsed: with this size the client's share is a good part of what a client waits for. */
 export function readFile(target) {
-  const full = file(target, 'large.bin', 1 << 20);
-  return withClient(target, async (client) => {
-    const times = await repeat(30, async () => {
-      await client.request('fs/readFile', { path: full });
+  const [small, large] = [file(target, 'page.bin', 4_096), file(target, 'large.bin', 1 << 20)];
+  const latency = async (client, path, count) => {
+    const times = await repeat(count, async () => {
+      await client.request('fs/readFile', { path });
       return performance.now();
     });
-    return { latency: quantile(times.slice(5), 0.5) };
-  });
+    return quantile(times.slice(5), 0.5);
+  };
+  return withClient(target, async (client) => ({
+    small: await latency(client, small, 500),
+    latency: await latency(client, large, 30),
+  }));
 }

@@ -13,6 +13,14 @@ export {
   type ServerNotification,
 } from './client/client.ts';
 export { type ReachOptions, reach } from './client/node.ts';
+export { environmentMethods } from './fs/environment-methods.ts';
+export { fsMethods } from './fs/methods.ts';
+export {
+  fuzzyFileSearchSessionCompleted,
+  fuzzyFileSearchSessionUpdated,
+  searchMethods,
+} from './fs/search-methods.ts';
+export { fsChanged, watchMethods } from './fs/watch-methods.ts';
 export type { Notification, Params, ParamsInput, Request, Result } from './rpc/declare.ts';
 export { threadNotifications } from './threads/notifications.ts';
 export { threadMethods } from './threads/thread-methods.ts';
