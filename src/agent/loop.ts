@@ -65,8 +65,26 @@ const isText = (event: BackendEvent): event is TextEvent =>
 /** Characters of streamed text that may be on their way to the disk before the model is slowed down. */
 const MAX_WAITING_TEXT = 1024 * 1024;
 
+/** Characters of one message or thought; what comes beyond ends the turn, because no client could be shown the whole. */
+const MAX_ITEM_TEXT = 2 * 1024 * 1024;
+const MAX_PART = 64 * 1024;
+
 const textLength = (event: ThreadEvent): number =>
   event.type === 'delta' ? event.parts.reduce((sum, part) => sum + part.length, 0) : 0;
+
+/** A text as pieces that each fit a frame with ease; no character is cut apart. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > MAX_PART) {
+    const isPair = (text.charCodeAt(from + MAX_PART - 1) & 0xfc00) === 0xd800;
+    const to = from + MAX_PART - (isPair ? 1 : 0);
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
 
 interface OpenItem {
   item: Extract<Item, { type: 'agentMessage' | 'reasoning' }>;
@@ -74,6 +92,8 @@ interface OpenItem {
   readonly text: string[];
   readonly summary: string[][];
   readonly content: string[][];
+  /** Characters of all its texts. */
+  length: number;
 }
 
 /** Turns the reports of one backend into stored events. */
@@ -102,6 +122,10 @@ class Recorder {
         return event.error;
       }
       mustBeDurable ||= event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
+      if (this.#isTooLong(event)) {
+        await this.#hand(stored, false);
+        return turnError(`the model said more than ${MAX_ITEM_TEXT} characters in one item`, 'other');
+      }
       if (isText(event)) stored.push(...this.#textOf(event));
       else stored.push(...(await this.#eventsOf(event)));
     }
@@ -140,7 +164,8 @@ class Recorder {
   #textOf(event: TextEvent): ThreadEvent[] {
     const open = this.#open.get(event.itemId);
     if (!open) return [];
-    const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: [...event.parts] };
+    const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: event.parts.flatMap(partsOf) };
+    for (const part of base.parts) open.length += part.length;
     if (event.type === 'text') {
       for (const part of event.parts) open.text.push(part);
       return [{ ...base, stream: 'text' }];
@@ -151,6 +176,13 @@ class Recorder {
     texts[event.index] = pieces;
     for (const part of event.parts) pieces.push(part);
     return [{ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index }];
+  }
+
+  #isTooLong(event: BackendEvent): boolean {
+    if (event.type === 'messageCompleted') return event.text.length > MAX_ITEM_TEXT;
+    if (!isText(event)) return false;
+    const before = this.#open.get(event.itemId)?.length ?? 0;
+    return event.parts.reduce((sum, part) => sum + part.length, before) > MAX_ITEM_TEXT;
   }
 
   async #eventsOf(event: Exclude<BackendEvent, TextEvent | { type: 'failed' }>): Promise<ThreadEvent[]> {
@@ -196,7 +228,7 @@ class Recorder {
   ): Promise<ThreadEvent> {
     const id = await this.#options.port.uniqueItemId(own === '' ? null : own, prefix);
     const item = make(id, this.#options.now());
-    this.#open.set(own, { item, text: [], summary: [], content: [] });
+    this.#open.set(own, { item, text: [], summary: [], content: [], length: 0 });
     return { type: 'itemStarted', ...this.#turn, item };
   }
 

@@ -24,8 +24,10 @@ export interface WirePage<T> {
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
 const MAX_ITEMS = 500;
-/** Characters of JSON after which a page ends; well below the largest frame. */
-const MAX_PAGE_TEXT = 6 * 1024 * 1024;
+/** Bytes of JSON after which a page ends; two of them and a thread fit into the largest frame. */
+const MAX_PAGE_BYTES = 6 * 1024 * 1024;
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 export const limitOf = (limit: number | null | undefined, most: number): number =>
   limit === null || limit === undefined ? Math.min(DEFAULT_LIMIT, most) : Math.min(Math.max(limit, 1), most);
@@ -114,24 +116,36 @@ async function turnWithItems(store: ThreadStore, threadId: string, row: TurnRow,
         view,
       );
     }
-    case 'full':
-      return turnView(row, await allItems(store, threadId, row.id), view);
+    case 'full': {
+      const items = await allItems(store, threadId, row.id);
+      return items ? turnView(row, items, view) : turnWithItems(store, threadId, row, 'summary');
+    }
   }
 }
 
-async function allItems(store: ThreadStore, threadId: string, turnId: string): Promise<Item[]> {
+/** Undefined: more than a page takes; they are read with `thread/items/list`. */
+async function allItems(store: ThreadStore, threadId: string, turnId: string): Promise<Item[] | undefined> {
   const items: Item[] = [];
+  let size = 0;
   let from: { from: From<number> } | Record<string, never> = {};
   for (;;) {
     const page = await store.items(threadId, { direction: 'asc', limit: MAX_ITEMS, turnId, ...from });
-    items.push(...page.rows.map((row) => row.item).filter(isShown));
+    for (const { item } of page.rows) {
+      if (!isShown(item)) continue;
+      size += bytesOf(item);
+      if (size > MAX_PAGE_BYTES) return undefined;
+      items.push(item);
+    }
     const last = page.rows.at(-1);
     if (!page.hasMore || !last) return items;
     from = { from: { key: last.seq, inclusive: false } };
   }
 }
 
-/** The newest turns with their items, oldest first, as many as a frame takes; says whether some were left out. */
+/**
+ * The newest turns with their items, oldest first, as many as a page takes; says whether some were left out. A turn that is too
+ * large by itself has its summary.
+ */
 export async function wholeTurns(
   store: ThreadStore,
   threadId: string,
@@ -142,8 +156,8 @@ export async function wholeTurns(
   do {
     const page: WirePage<Turn> = await turnsPage(store, threadId, { cursor, limit: MAX_LIMIT, itemsView: 'full' });
     for (const turn of page.data) {
-      size += JSON.stringify(turn).length;
-      if (size > MAX_PAGE_TEXT && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
+      size += bytesOf(turn);
+      if (size > MAX_PAGE_BYTES && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
       turns.push(turn);
     }
     cursor = page.nextCursor;
@@ -197,8 +211,8 @@ async function fitPage<R, T>(page: Page<R>, show: (row: R) => Promise<T>): Promi
   let size = 0;
   for (const row of page.rows) {
     const each = await show(row);
-    size += JSON.stringify(each).length;
-    if (size > MAX_PAGE_TEXT && shown.length > 0)
+    size += bytesOf(each);
+    if (size > MAX_PAGE_BYTES && shown.length > 0)
       return { rows: page.rows.slice(0, shown.length), shown, hasMore: true };
     shown.push(each);
   }
