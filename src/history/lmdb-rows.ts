@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { deferred } from '../base/signals.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import { headerProblem } from './file-header.ts';
 import { FORMAT_VERSION, formatKey, type Key } from './keys.ts';
@@ -25,11 +26,15 @@ export class LmdbRows implements Rows {
   #written: Promise<unknown> = Promise.resolve();
   #takesWrites = true;
   #isOpen = true;
+  /** Rejects when the database takes no more writes until it is opened again; what waits for it then would wait for ever. */
+  readonly #failure = deferred<never>();
+  #hasFailed = false;
 
   /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
   constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
     const problem = headerProblem(join(directory, RECORDS_FILE));
     if (problem !== undefined) throw unreadable(new Error(problem));
+    this.#failure.promise.catch(() => {});
     this.#root = open<string, LmdbKey>({
       path: directory,
       encoding: 'string',
@@ -129,22 +134,42 @@ export class LmdbRows implements Rows {
       // Not `transaction`: what that has written stays when its callback throws.
       const written = this.#root.childTransaction(work);
       this.#written = written.catch(() => {});
-      return await written;
+      return await Promise.race([written, this.#failure.promise]);
     } catch (error) {
-      throw await refusal(error);
+      const refused = await refusal(error);
+      if (!isAppError(error) && isAppError(refused)) this.#checkRoot();
+      throw refused;
     }
   }
 
   readonly close = closeOnce(async () => {
     this.#takesWrites = false;
     // Closing the environment breaks transactions that wait for their turn.
-    await this.#written;
+    await Promise.race([this.#written, this.#failure.promise.catch(() => {})]);
     this.#isOpen = false;
-    await this.#root.close();
+    // After a failure it would wait for what never ends; all that was acknowledged is on disk.
+    if (!this.#hasFailed) await this.#root.close();
   });
 
+  /** A refused commit does no harm, but when it was the root of the database that could not be written, no later one works. */
+  #checkRoot(): void {
+    if (this.#hasFailed) return;
+    try {
+      this.#root.transactionSync(() => {});
+    } catch (error) {
+      this.#hasFailed = true;
+      this.#takesWrites = false;
+      const message = `the disk failed under the history, which takes nothing more until the server is started again: ${messageOf(error)}`;
+      this.#failure.reject(new AppError('unavailable', message, { kind: 'storeFailed' }, { cause: error }));
+    }
+  }
+
   #check(isPossible: boolean): void {
-    if (!isPossible) throw new AppError('unavailable', 'the history is closed');
+    if (isPossible) return;
+    const reason = this.#hasFailed
+      ? 'the disk failed under the history: start the server again'
+      : 'the history is closed';
+    throw new AppError('unavailable', reason);
   }
 }
 

@@ -1,12 +1,13 @@
 // The durable history: LMDB for records, files for long values, in one directory.
 
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
 import { isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { openBlobs } from './blobs.ts';
 import { spared } from './checksum.ts';
+import { headerProblem } from './file-header.ts';
 import {
   checkFormat,
   checkTenant,
@@ -116,8 +117,8 @@ export async function openForImport(options: LmdbHistoryOptions, tenant: string)
 
 async function openRows(directory: string): Promise<LmdbRows> {
   const file = recordsFile(directory);
-  // A first opening that was cut off at once: there never was anything in it.
-  if (existsSync(file) && statSync(file).size === 0 && !existsSync(blobsDirectory(directory))) rmSync(file);
+  // Power was cut during the very first opening: nothing was acknowledged yet.
+  if (!existsSync(blobsDirectory(directory)) && headerProblem(file) !== undefined) renameSync(file, `${file}.torn`);
   try {
     await migrate(directory);
     return new LmdbRows(recordsDirectory(directory));
