@@ -441,6 +441,49 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       await expect(store.ledger.seal('fs/writeFile', 'none', '{}')).rejects.toMatchObject({ kind: 'notFound' });
     });
 
+    it('frees keys that were claimed and not sealed, and no others', async () => {
+      await store.create(threadMeta('t'), [], once('c'));
+      await store.ledger.claim('m', 'free', 'f');
+      await store.ledger.claim('m', 'sealed', 'f');
+      await store.ledger.seal('m', 'sealed', '{}');
+      await store.ledger.release('m', 'free');
+      await store.ledger.release('m', 'sealed');
+      await store.ledger.release('m', 'never');
+      await store.ledger.release('turn/start', 'c');
+      expect(await store.ledger.find('m', 'free')).toBeUndefined();
+      expect(await store.ledger.find('m', 'sealed')).toEqual({ fingerprint: 'f', reply: '{}' });
+      expect(await store.ledger.find('turn/start', 'c')).toBeDefined();
+      await store.ledger.claim('m', 'free', 'other');
+      now += 7 * DAY - 1;
+      await store.ledger.claim('m', 'late', 'f');
+      expect(await store.ledger.find('m', 'free')).toEqual({ fingerprint: 'other' });
+    });
+
+    it('stores all keys of a mutation, of which each refuses it from then on', async () => {
+      await store.create(threadMeta('t'), []);
+      const both = once('k', { otherKeys: ['message'] });
+      const head = await store.append('t', 1, at(1, turnStarted('u')), both);
+      for (const key of ['k', 'message']) {
+        expect(await store.ledger.find('turn/start', key)).toEqual({
+          fingerprint: both.fingerprint,
+          reply: both.reply,
+        });
+        await expect(store.append('t', head, [], once(key))).rejects.toMatchObject({ data: { kind: 'already_done' } });
+      }
+      const second = once('other', { otherKeys: ['message'] });
+      await expect(store.append('t', head, [], second)).rejects.toMatchObject({ data: { kind: 'already_done' } });
+      expect(await store.ledger.find('turn/start', 'other')).toBeUndefined();
+      await store.remove('t');
+      expect(await store.ledger.find('turn/start', 'message')).toBeUndefined();
+    });
+
+    it('stores the key of a mutation that changes nothing', async () => {
+      await store.create(threadMeta('t'), []);
+      const head = await store.append('t', 1, [], once('k'));
+      expect(head).toBe(1);
+      expect(await store.ledger.find('turn/start', 'k')).toBeDefined();
+    });
+
     it('forgets keys without a thread after seven days, and keys of a thread with the thread', async () => {
       await store.create(threadMeta('t'), [], once('c'));
       await store.ledger.claim('m', 'k', 'f');

@@ -176,6 +176,36 @@ describe('an effect outside the store', () => {
     expect(effects).toBe(1);
   });
 
+  test.each(['invalid', 'notFound', 'forbidden', 'unsupported', 'conflict', 'overloaded'] as const)(
+    'that was refused as %s has not taken the key',
+    async (kind) => {
+      let isRefused = true;
+      const { call } = serve({
+        effect: async ({ n }) => {
+          if (isRefused) throw new AppError(kind, 'no');
+          return { n };
+        },
+      });
+      const params = { n: 1, idempotencyKey: 'k' };
+      for (let round = 0; round < 2; round += 1) await expect(call('effect', params)).rejects.toThrow('no');
+      isRefused = false;
+      expect(await call('effect', { ...params, n: 2 })).toEqual({ n: 2 });
+      isRefused = true;
+      expect(await call('effect', { ...params, n: 2 })).toEqual({ n: 2 });
+    },
+  );
+
+  test('that broke off half-way is not tried again by itself, whatever broke it', async () => {
+    const { call } = serve({
+      effect: async () => {
+        throw new AppError('notFound', 'a file has gone', { isPartial: true });
+      },
+    });
+    const params = { n: 1, idempotencyKey: 'k' };
+    await expect(call('effect', params)).rejects.toThrow('a file has gone');
+    await expect(call('effect', params)).rejects.toMatchObject({ data: { kind: 'uncertain' } });
+  });
+
   test('under way is not had a second time', async () => {
     const [began, gate] = [deferred(), deferred()];
     let effects = 0;
