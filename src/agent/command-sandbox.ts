@@ -8,5 +8,5 @@ import type { SandboxPolicy } from '../sandbox/policy.ts';
 /** `hidden`: what no command may see, such as the data directory and token files. */
 export function commandSandbox(settings: ThreadSettings, runs: RunsAs, hidden: readonly string[]): SandboxPolicy {
   const policy = runs === 'sandboxed' ? settings.sandboxPolicy : ({ type: 'dangerFullAccess' } as const);
-  return confinementOf(policy, [settings.cwd, ...settings.workspaceRoots], hidden);
+  return confinementOf(policy, [settings.cwd, ...settings.workspaceRoots], hidden, settings.rootPlaces);
 }

@@ -15,6 +15,11 @@ export const ThreadSettings = schema(() =>
     modelProvider: z.string(),
     cwd: z.string(),
     workspaceRoots: z.array(z.string()),
+    /**
+     * Where the folders led, links resolved, when they were chosen; those that are not named led to themselves. Absent: not known,
+     * because they were chosen by an older version.
+     */
+    rootPlaces: z.record(z.string(), z.string()).optional(),
     /** Without one, nothing can be run or read for the thread. */
     hasEnvironment: z.boolean(),
     approvalPolicy: ApprovalPolicy(),
@@ -72,6 +77,8 @@ export const QueuedSubmission = schema(() =>
     responsesapiClientMetadata: z.record(z.string(), z.string()).nullable(),
     /** Ours: added by somebody whom the operator's ceiling holds. */
     isCapped: z.literal(true).optional(),
+    /** Ours: the id its turn will have, where it has been told already. */
+    turnId: z.string().optional(),
   }),
 );
 export type QueuedSubmission = Infer<typeof QueuedSubmission>;

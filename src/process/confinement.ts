@@ -6,12 +6,18 @@ import type { SandboxPolicy as Confinement } from '../sandbox/policy.ts';
 
 /**
  * `roots`: the workspace, visible wherever it lies, and writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
- * command may see, such as the data directory and token files.
+ * command may see, such as the data directory and token files. `places`: where the roots led when they were chosen, if it is known.
  */
-export function confinementOf(policy: SandboxPolicy, roots: readonly string[], hidden: readonly string[]): Confinement {
+export function confinementOf(
+  policy: SandboxPolicy,
+  roots: readonly string[],
+  hidden: readonly string[],
+  places?: Readonly<Record<string, string>>,
+): Confinement {
   const base = {
     hidden,
     workspace: roots,
+    ...(places ? { places } : {}),
     tmpdir: tmpdir(),
     writableRoots: [],
     network: false,

@@ -32,8 +32,8 @@ export async function layoutOf(
   privates: PrivateFolders,
 ): Promise<Layout> {
   const isWriting = policy.mode === 'workspace-write';
-  const workspace = await rootsOf(policy.workspace, known);
-  const writable = isWriting ? await rootsOf(policy.writableRoots, known) : [];
+  const workspace = await rootsOf(policy.workspace, policy, known);
+  const writable = isWriting ? await rootsOf(policy.writableRoots, policy, known) : [];
   const tmpdir = await usableTmpdir(policy, known, privates);
   const areas = [...writable, ...(tmpdir ? [tmpdir] : [])];
   refuseLinksBetween(areas);
@@ -65,8 +65,13 @@ export async function layoutOf(
   };
 }
 
-function rootsOf(paths: readonly string[], known: KnownPlaces): Promise<Root[]> {
-  return Promise.all(paths.map(async (given) => ({ given: resolve(given), ...(await known.root(given)) })));
+function rootsOf(paths: readonly string[], { places }: SandboxPolicy, known: KnownPlaces): Promise<Root[]> {
+  return Promise.all(
+    paths.map(async (path) => {
+      const place = await known.root(path, places && (places[path] ?? resolve(path)));
+      return { given: resolve(path), ...place };
+    }),
+  );
 }
 
 /** A root that is missing is none. */

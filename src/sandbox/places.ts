@@ -34,13 +34,14 @@ export class KnownPlaces {
   readonly #known = new Map<string, string>();
 
   /**
-   * Where a folder leads in which commands work; rejects as *forbidden* when that is not where it led before. A folder that was
+   * Where a folder leads in which commands work. `chosen` is where it led when it was chosen, if somebody knows. Rejects as *forbidden* when that is not where it led before. A folder that was
    * made anew in its old place is welcome: whoever could put it there could write that place already.
    */
-  async root(given: string): Promise<Place> {
+  async root(given: string, chosen?: string): Promise<Place> {
     const path = resolve(given);
     const place = await locate(path);
-    if (!this.#isAsBefore(`root ${path}`, place.path))
+    const isAsBefore = chosen === undefined ? this.#isAsBefore(`root ${path}`, place.path) : chosen === place.path;
+    if (!isAsBefore)
       throw refusal(`${path} no longer leads where it did (now to ${place.path}); name the real path instead`, path);
     return place;
   }

@@ -9,6 +9,8 @@ export interface SandboxPolicy {
   readonly writableRoots: readonly string[];
   /** Absolute folders that commands work in. In `/tmp` and `/run`, which are private to each command, only these can be seen. */
   readonly workspace: readonly string[];
+  /** Where the roots led when they were chosen, if that is known; those that are not named led to themselves. */
+  readonly places?: Readonly<Record<string, string>>;
   readonly network: boolean;
   /**
    * Absolute paths of files and folders that a command must not even see: the data directory, token files, folders of sockets.

@@ -12,6 +12,7 @@ import { isBelow } from '../fs/containment.ts';
 import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import { locate } from '../sandbox/places.ts';
 import type { ThreadOverrides, TurnOverrides } from './overrides.ts';
 
 export interface SettingsParts {
@@ -41,7 +42,33 @@ export async function settingsOfStart(
   };
   const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
   await checkMayRun(settings, principal, parts);
-  return settings;
+  return withPlaces(settings);
+}
+
+/**
+ * What the folders mean is settled when they are chosen: commands may turn them elsewhere later. Naming a folder again, as many
+ * clients do with every turn, does not choose it anew.
+ */
+async function withPlaces(settings: ThreadSettings, before?: ThreadSettings): Promise<ThreadSettings> {
+  const chosen = before?.rootPlaces ? foldersOf(before) : [];
+  const rootPlaces: Record<string, string> = {};
+  for (const path of foldersOf(settings)) {
+    const place = chosen.includes(path) ? (before?.rootPlaces?.[path] ?? path) : await placeOf(path);
+    if (place !== path) rootPlaces[path] = place;
+  }
+  return { ...settings, rootPlaces };
+}
+
+function foldersOf({ cwd, workspaceRoots, sandboxPolicy }: ThreadSettings): string[] {
+  return [cwd, ...workspaceRoots, ...(sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [])];
+}
+
+/** A folder that cannot be looked at does not keep a thread from starting: commands will be told. */
+async function placeOf(path: string): Promise<string> {
+  return locate(resolve(path)).then(
+    (place) => place.path,
+    () => path,
+  );
 }
 
 /** What is configured for everybody comes down to the ceiling; what a client asks for does not. */
@@ -82,7 +109,7 @@ export async function settingsAfter(
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
   if (!principal.isLocal) checkRemoteOverrides(params.config ?? {});
   await checkMayRun(after, principal, parts);
-  return after;
+  return withPlaces(after, before);
 }
 
 /** Rejects as *forbidden* when work of the thread goes beyond what the operator allows to this client. */
@@ -93,6 +120,7 @@ export async function checkMayRun(settings: ThreadSettings, principal: Principal
 /** Which overrides were asked for, for an answer that has to refuse them. */
 export function namesOfOverrides(before: ThreadSettings, after: ThreadSettings): string[] {
   return Object.keys(after).filter((key) => {
+    if (key === 'rootPlaces') return false;
     const name = key as keyof ThreadSettings;
     return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
   });

@@ -77,6 +77,27 @@ describe.skipIf(!state.isAvailable)('a thread in the sandbox', () => {
     expect(existsSync(join(victim, 'out'))).toBe(false);
   });
 
+  test('keeps the meaning of its root over a restart, although it never ran a command and the root is named again', async () => {
+    const server = await startApp();
+    let client = await server.connect();
+    const inner = join(server.workspace, 'x', 'pkg');
+    mkdirSync(inner, { recursive: true });
+    const victim = await temporaryFolder();
+    const outer = await startThread(client, { ...CONFINED, cwd: server.workspace });
+    const nested = await startThread(client, { ...CONFINED, cwd: inner });
+    await runTurn(client, nested, 'say nothing yet');
+    await runTurn(client, outer, `run mv x y; mkdir x; ln -s ${victim} x/pkg`);
+    await server.restart();
+    client = await server.connect();
+    await client.request('thread/resume', { threadId: nested });
+    await runTurn(client, nested, 'run echo out > out', { cwd: inner });
+    expect((await outputsOf(client, nested))[0]).toMatch(/no longer leads where it did/);
+    expect(existsSync(join(victim, 'out'))).toBe(false);
+    const renamed = await startThread(client, { ...CONFINED, cwd: join(server.workspace, 'y', 'pkg') });
+    await runTurn(client, renamed, 'run echo in > in');
+    expect(existsSync(join(server.workspace, 'y/pkg/in'))).toBe(true);
+  });
+
   test('cannot bring the data directory below its workspace to light by renaming what it lies in', async () => {
     const workspace = await temporaryFolder();
     const dataDirectory = join(workspace, 'app', 'data');
