@@ -191,7 +191,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...queueHandlers(registry, settings),
       ...listHandlers(registry),
       ...searchHandlers(registry),
-      ...turnHandlers({ registry, settings, ifBusy: async () => busyPolicy((await current()).busy_turn_start) }),
+      ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
       ...shellHandlers({ registry, settings }),
       ...configHandlers({ source: config, cwd }),
       ...catalogueHandlers({ cwd }),
@@ -269,9 +269,4 @@ function chosenBackend(configured: string | null): BackendName | undefined {
 function barredByCeiling(by: Principal, { sandbox }: Proposal, { remote }: Config): string | undefined {
   if (by.isLocal || sandbox === 'sandboxed' || remote.sandbox === 'danger-full-access') return undefined;
   return 'remote clients may not let a command leave the sandbox here';
-}
-
-/** Queued input needs a queue, which threads do not have: such a start is refused like any other on a busy thread. */
-function busyPolicy(configured: 'reject' | 'steer' | 'queue'): 'reject' | 'steer' {
-  return configured === 'steer' ? 'steer' : 'reject';
 }

@@ -1,6 +1,5 @@
 // Input that waits until the thread is idle: kept in order, over restarts, and begun when a turn has completed.
 
-import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
 import { newId } from '../model/ids.ts';
@@ -9,12 +8,10 @@ import type { QueuedSubmission } from '../model/thread.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
 import { queueMethods } from './queue-methods.ts';
+import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { checkInput, checkMayRun, type SettingsParts } from './settings.ts';
 import { newTurnView } from './view.ts';
-
-/** Input that may wait on one thread. */
-const MAX_QUEUED = 100;
 
 export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
   const { loaded, stored } = createAccess(registry);
@@ -26,9 +23,6 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       const runtime = await loaded(context, threadId);
       const { principal } = context.session;
       await checkMayRun(runtime.meta.settings, principal, settings);
-      const { queue } = runtime.meta;
-      if (queue.length >= MAX_QUEUED)
-        throw new AppError('conflict', `no more than ${MAX_QUEUED} inputs may wait`, { threadId });
       const added: QueuedSubmission = {
         id: newId(),
         input,
@@ -37,12 +31,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
         ...cappedBy(principal),
       };
       const reply = { queuedSubmission: added };
-      const release = runtime.hold();
-      context.afterReply(() => {
-        release();
-        void runtime.beginNext();
-      });
-      await runtime.change([{ type: 'queueChanged', queue: [...queue, added] }], context.once(reply));
+      await enqueue(runtime, added, context, reply);
       return reply;
     },
 
@@ -100,7 +89,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       await checkMayRun(runtime.meta.settings, principal, settings);
       const next = queuedSubmissionId ? entryOf(queue, queuedSubmissionId) : queue[0];
       if (!next) throw new AppError('conflict', 'no queued submission to start', { threadId });
-      const turnId = newId();
+      const turnId = next.turnId ?? newId();
       const reply = { turn: newTurnView(turnId, turnId) };
       const release = runtime.hold();
       context.afterReply(() => {
@@ -111,11 +100,6 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       return reply;
     },
   });
-}
-
-/** Whoever adds, changes or starts input under the ceiling keeps its turn there. */
-function cappedBy(principal: Principal): { isCapped?: true } {
-  return principal.isLocal ? {} : { isCapped: true };
 }
 
 function checkIsInput(threadId: string, input: readonly UserInput[]): void {

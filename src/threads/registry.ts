@@ -135,6 +135,8 @@ export class ThreadRegistry implements Closable {
   #load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
     const known = this.#loaded.get(keyOf(tenant, id));
     if (known?.closing) return known.closing.then(() => this.load(tenant, id));
+    // Whoever asks for it is about to use it: its idle time begins anew, so that it is not taken away in between.
+    if (known) this.touch(tenant, id);
     if (known) return known.runtime;
     return this.#enter(tenant, id, async () => {
       const store = await this.storeOf(tenant, id);

@@ -136,7 +136,7 @@ export class ThreadRuntime implements Closable {
   async beginNext(): Promise<void> {
     const [next] = this.#log.accepted.meta.queue;
     if (!next || this.activeTurnId !== undefined) return;
-    const turnId = newId();
+    const turnId = next.turnId ?? newId();
     try {
       if (next.isCapped) await this.#parts.checkCapped(this.meta.settings);
       await this.startQueued(next, turnId);

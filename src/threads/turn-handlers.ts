@@ -4,6 +4,7 @@ import { AppError } from '../base/errors.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
+import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { checkInput, checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
@@ -15,7 +16,7 @@ export interface TurnHandlerParts {
   readonly registry: ThreadRegistry;
   readonly settings: SettingsParts;
   /** What a start does on a busy thread, unless the request says. */
-  readonly ifBusy: () => Promise<'reject' | 'steer'>;
+  readonly ifBusy: () => Promise<'reject' | 'steer' | 'queue'>;
 }
 
 export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): Route[] {
@@ -23,9 +24,10 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
     registry.load(context.session.principal.tenant, threadId);
 
   /** An id names one turn, for ever. */
-  const requireFree = async (context: Context, threadId: string, turnId: string): Promise<void> => {
+  const requireFree = async (context: Context, { threadId, meta }: ThreadRuntime, turnId: string): Promise<void> => {
     const store = await registry.storeOf(tenantOf(context), threadId);
-    if (!(await store?.turn(threadId, turnId))) return;
+    const waits = meta.queue.some((each) => each.turnId === turnId);
+    if (!waits && !(await store?.turn(threadId, turnId))) return;
     throw new AppError('conflict', `there is a turn with the id ${turnId}`, { kind: 'exists', threadId, turnId });
   };
 
@@ -45,7 +47,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       }
       const clientId = params.clientUserMessageId ?? null;
       const active = runtime.activeTurnId;
-      if (active !== undefined && (params.ifBusy ?? (await ifBusy())) === 'steer') {
+      const whenBusy = params.ifBusy ?? (await ifBusy());
+      if (active !== undefined && whenBusy === 'steer') {
         await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
         await runtime.steer(
@@ -60,7 +63,18 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       // Also when nothing changes: the thread may have been begun by somebody who may do more.
       await checkMayRun(after, principal, settings);
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
-      if (params.turnId) await requireFree(context, params.threadId, turnId);
+      if (params.turnId) await requireFree(context, runtime, turnId);
+      // What waits takes the thread's settings as they are then, so that a start with settings of its own cannot wait.
+      if (active !== undefined && whenBusy === 'queue' && after === before && !params.outputSchema) {
+        const { input } = params;
+        const queued = {
+          ...{ id: newId(), turnId, input, clientUserMessageId: clientId ?? newId() },
+          ...{ responsesapiClientMetadata: null, ...cappedBy(principal) },
+        };
+        const reply = { turn: newTurnView(turnId, turnId), queuedSubmissionId: queued.id };
+        await enqueue(runtime, queued, context, reply);
+        return reply;
+      }
       const rootTurnId = params.rootTurnId ?? undefined;
       const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
       const release = runtime.hold();

@@ -19,9 +19,10 @@ export const turnStart = request('turn/start', {
       environments: optional(z.array(z.object({ environmentId: z.string() }))),
       /** Ours: an id of the client's choice, and what to do on a busy thread. */
       turnId: optional(z.string()),
-      ifBusy: optional(z.enum(['reject', 'steer'])),
+      ifBusy: optional(z.enum(['reject', 'steer', 'queue'])),
     }),
-  result: () => z.object({ turn: Turn() }),
+  /** Ours: `queuedSubmissionId`, when the turn waits for the one that runs. */
+  result: () => z.object({ turn: Turn(), queuedSubmissionId: z.string().optional() }),
   queue: (params) => threadQueue(params.threadId),
   needs: 'thread:write',
   mutates: 'store',
