@@ -37,6 +37,17 @@ export function beyond(range: KeyRange, key: Key, reverse: boolean): KeyRange {
 /** The place right behind a key: nothing lies between them. */
 export const after = (key: Key): Key => [...key, 0];
 
+/** The order of the database: element by element, numbers before strings, a shorter key before its continuations. */
+export function compareKeys(a: Key, b: Key): number {
+  for (let index = 0; index < Math.min(a.length, b.length); index += 1) {
+    const [left, right] = [a[index] as string | number, b[index] as string | number];
+    if (left === right) continue;
+    if (typeof left !== typeof right) return typeof left === 'number' ? -1 : 1;
+    return left < right ? -1 : 1;
+  }
+  return a.length - b.length;
+}
+
 /** Removals under way, of all tenants: found at the next start when they were cut off. */
 export const removals = below([0, 'removal']);
 export const removalKey = (tenant: string, id: ThreadId): Key => [0, 'removal', tenant, named(id)];

@@ -7,7 +7,7 @@ import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { deferred } from '../base/signals.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import { headerProblem } from './file-header.ts';
-import { FORMAT_VERSION, formatKey, type Key } from './keys.ts';
+import { compareKeys, FORMAT_VERSION, formatKey, type Key } from './keys.ts';
 import { RECORDS_FILE } from './places.ts';
 import { breathe, type Row, type Rows, type Scan } from './rows.ts';
 
@@ -94,7 +94,11 @@ export class LmdbRows implements Rows {
     const rows: Row[] = [];
     let total = 0;
     try {
+      let before: Key | undefined;
       for (const { key, value } of this.#root.getRange(range)) {
+        // In a damaged file the order may be broken, and who walks on from key to key would walk for ever.
+        if (!isInOrder(before, key, from, to, reverse === true)) throw new Error('its keys are out of order');
+        before = key;
         const text = withoutChecksum(value);
         rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
         total += text?.length ?? 0;
@@ -126,6 +130,29 @@ export class LmdbRows implements Rows {
     const used = PAGES.reduce((sum, name) => sum + (stats[name] ?? 0) + (stats.free?.[name] ?? 0), HEADER_PAGES);
     const free = Math.max(0, (stats.lastPageNumber ?? 0) + 1 - used);
     return { entries: stats.entryCount ?? 0, freeBytes: free * (stats.pageSize ?? 0) };
+  }
+
+  /** How many rows are missing that the database says it has; undefined while somebody writes. */
+  async missingRows(): Promise<number | undefined> {
+    const before = this.#root.getStats() as Partial<Record<string, number>>;
+    let [count, start] = [0, [0] as LmdbKey];
+    for (;;) {
+      const keys: Key[] = [];
+      try {
+        for (const key of this.#root.getKeys({ start, limit: RAW_STEP })) keys.push(key);
+      } catch (error) {
+        throw unreadable(error);
+      }
+      const [first, last] = [keys[0], keys.at(-1)];
+      if (first === undefined || last === undefined) break;
+      if (compareKeys(first, start) < 0 || compareKeys(last, first) < 0)
+        throw unreadable(new Error('its keys are out of order'));
+      count += keys.length;
+      start = [...last, 0];
+      await breathe();
+    }
+    const after = this.#root.getStats() as Partial<Record<string, number>>;
+    return before.lastTxnId === after.lastTxnId ? (after.entryCount ?? 0) - count : undefined;
   }
 
   async write<T>(work: () => T): Promise<T> {
@@ -183,6 +210,12 @@ export function formatOf(rows: LmdbRows): string {
   // One changed bit leaves either the version or its checksum whole.
   const current = String(FORMAT_VERSION);
   return sum !== '' && (rest === current || withoutChecksum(sum + current) === current) ? current : stored;
+}
+
+function isInOrder(before: Key | undefined, key: Key, from: Key, to: Key, reverse: boolean): boolean {
+  if (!Array.isArray(key)) return false;
+  if (before !== undefined) return compareKeys(before, key) * (reverse ? -1 : 1) < 0;
+  return compareKeys(from, key) <= 0 && compareKeys(key, to) < 0;
 }
 
 /** The structure of the database is damaged, not only a value in it. */

@@ -1,7 +1,7 @@
 // Rows in memory, with the order and the transactions of the durable ones.
 
 import { AppError } from '../base/errors.ts';
-import type { Key } from './keys.ts';
+import { compareKeys, type Key } from './keys.ts';
 import type { Row, Rows, Scan } from './rows.ts';
 
 export class MemoryRows implements Rows {
@@ -77,15 +77,4 @@ export class MemoryRows implements Rows {
     }
     return low;
   }
-}
-
-/** The order of the database: element by element, numbers before strings, a shorter key before its continuations. */
-function compareKeys(a: Key, b: Key): number {
-  for (let index = 0; index < Math.min(a.length, b.length); index += 1) {
-    const [left, right] = [a[index] as string | number, b[index] as string | number];
-    if (left === right) continue;
-    if (typeof left !== typeof right) return typeof left === 'number' ? -1 : 1;
-    return left < right ? -1 : 1;
-  }
-  return a.length - b.length;
 }

@@ -6,6 +6,7 @@ import type { Seq, ThreadId } from '../model/ids.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
 import { DamagedRow } from './checksum.ts';
 import { ENDLESS, type Keys, keysOf, named } from './keys.ts';
+import type { LmdbRows } from './lmdb-rows.ts';
 import { openReadOnly } from './read-only.ts';
 import { decode } from './records.ts';
 import { breathe, type Rows } from './rows.ts';
@@ -33,7 +34,8 @@ const STEP_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Walks the history in a data directory, or one thread of it, without changing anything; a server may be running on it.
- * Rejects as *notFound* when there is no history or no such thread, as *unavailable* when a newer program wrote it.
+ * Rejects as *notFound* when there is no history or no such thread, as *unavailable* when another version wrote it, and of kind
+ * `damaged` when the structure of the database is.
  */
 export async function verifyHistory(
   directory: string,
@@ -51,12 +53,20 @@ export async function verifyHistory(
       result.records += walk.records;
       if (walk.damage) result.damages.push(walk.damage);
     }
+    if (options.threadId === undefined && result.damages.length === 0) await checkCount(rows);
     if (options.threadId !== undefined && result.threads === 0)
       throw new AppError('notFound', `thread not found: ${options.threadId}`, { threadId: options.threadId });
     return result;
   } finally {
     await history.close();
   }
+}
+
+/** Rows that nothing leads to any more leave no other trace. */
+async function checkCount(rows: LmdbRows): Promise<void> {
+  const missing = await rows.missingRows();
+  if (missing === undefined || missing === 0) return;
+  throw new AppError('unavailable', `${Math.abs(missing)} stored values cannot be found any more`, { kind: 'damaged' });
 }
 
 type ReadBlob = (hash: string) => Promise<string | undefined>;
