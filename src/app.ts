@@ -56,6 +56,9 @@ import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
 import type { Connection } from './transports/connection.ts';
 
+/** What clients may rely on beyond the reference; docs/protocol.md tells of each. */
+const FEATURES = ['afterEventSeq', 'idempotencyKey', 'chosenIds', 'ifBusy', 'physicallySettled', 'fileVersions'];
+
 export interface AppOptions {
   /** Made (0700) where there is none. */
   readonly dataDirectory: string;
@@ -179,7 +182,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ],
     });
     const routes = [
-      ...handshakeHandlers({ sessions, version, dataDirectory: directory, onInitialized }),
+      ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
       ...threadHandlers({ registry, settings, subscriberOf, clock, version }),
       ...lifeHandlers(registry),
       ...historyHandlers(registry),
