@@ -29,6 +29,7 @@ import { createFiles } from './fs/files.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
+import type { Retention } from './history/retention.ts';
 import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import type { Proposal } from './model/approval.ts';
@@ -112,7 +113,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     const { config: initial } = await config.state();
     const backendName = chosenBackend(initial.backend);
     const latest = { config: initial };
-    const history = await (options.openHistory ?? openLmdbHistory)({ directory, log, clock });
+    const history = await (options.openHistory ?? openLmdbHistory)({
+      directory,
+      log,
+      clock,
+      retention: () => retentionOf(latest.config),
+      isInUse: (tenant, id) => registry.find(tenant, id) !== undefined,
+    });
     const children = createChildren();
     const sandbox = options.sandbox ?? createSandboxProbe();
     const keys = createKeyStore(directory);
@@ -272,4 +279,12 @@ function chosenBackend(configured: string | null): BackendName | undefined {
 function barredByCeiling(by: Principal, { sandbox }: Proposal, { remote }: Config): string | undefined {
   if (by.isLocal || sandbox === 'sandboxed' || remote.sandbox === 'danger-full-access') return undefined;
   return 'remote clients may not let a command leave the sandbox here';
+}
+
+const DAY_MS = 86_400_000;
+const MEBI = 2 ** 20;
+
+function retentionOf({ retention }: Config): Retention {
+  const { archived_days: days, archived_mib: mebi } = retention;
+  return { archivedMs: days && days * DAY_MS, archivedCharacters: mebi && mebi * MEBI };
 }

@@ -47,6 +47,14 @@ const RemoteCeiling = schema(() =>
   }),
 );
 
+/** Archived threads are kept for so many days after their last turn, and the newest of them up to so many MiB of records. */
+const Retention = schema(() =>
+  z.looseObject({
+    archived_days: unset(z.int().min(1).max(36_500)),
+    archived_mib: unset(z.int().min(1).max(1_048_576)),
+  }),
+);
+
 export const Config = schema(() =>
   z.looseObject({
     backend: unset(z.enum(['mock', 'unavailable', 'runtime', 'external'])),
@@ -73,6 +81,8 @@ export const Config = schema(() =>
     approval_timeout_seconds: seconds(86_400),
     /** How long a thread that nobody listens to stays loaded. */
     idle_unload_seconds: seconds(1_800),
+    /** What is deleted by itself; nothing unless it is said here. */
+    retention: Retention().prefault({}),
     remote: RemoteCeiling().prefault({}),
     projects: z
       .record(z.string(), z.looseObject({ trust_level: z.enum(['trusted', 'untrusted']).optional() }))

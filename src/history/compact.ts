@@ -8,6 +8,7 @@ import { below, HIGHEST, keysOf } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
 import { takePlace } from './migration.ts';
 import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
+import { tenantsIn } from './threads-in.ts';
 
 export interface Compaction {
   /** Bytes of the database. */
@@ -38,16 +39,6 @@ export async function compactHistory(directory: string): Promise<Compaction> {
   await file.close();
   await takePlace(directory);
   return { before, after: (await stat(recordsFile(directory))).size, blobsRemoved };
-}
-
-function tenantsIn(rows: LmdbRows): string[] {
-  const tenants: string[] = [];
-  for (let from = ['']; ; ) {
-    const [row] = rows.scan({ from, to: [HIGHEST], limit: 1 });
-    if (row === undefined) return tenants;
-    tenants.push(row.key[0] as string);
-    from = [row.key[0] as string, HIGHEST];
-  }
 }
 
 async function removeOrphans(rows: LmdbRows, directory: string): Promise<number> {

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
 import { isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { ThreadId } from '../model/ids.ts';
 import { openBlobs } from './blobs.ts';
 import { spared } from './checksum.ts';
 import { headerProblem } from './file-header.ts';
@@ -24,17 +25,26 @@ import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
 import { noteClosing, noteOpening } from './probe.ts';
 import { unreadable } from './read-only.ts';
 import { removeRows } from './removal.ts';
+import { applyRetention, type Retention } from './retention.ts';
 import type { Rows } from './rows.ts';
 import type { History } from './store.ts';
 import { RowThreadStore } from './thread-store.ts';
-import { threadsIn } from './threads-in.ts';
+import { tenantsIn, threadsIn } from './threads-in.ts';
 
 export interface LmdbHistoryOptions {
   /** The data directory; the history lies in `history/` below it. The caller owns its lock. */
   readonly directory: string;
   readonly log: Log;
   readonly clock?: Clock;
+  /** What to keep; asked before each round. Default: everything. */
+  readonly retention?: () => Retention;
+  /** Such threads are not deleted by the retention. */
+  readonly isInUse?: (tenant: string, id: ThreadId) => boolean;
 }
+
+/** When the retention is looked after: soon after the start, then again and again. */
+const FIRST_RETENTION_MS = 60_000;
+const RETENTION_MS = 3_600_000;
 
 export interface LmdbHistory extends History {
   /** Settles when tables that were missing have been made anew, or the history closes; meanwhile it serves what there is. */
@@ -48,11 +58,8 @@ export interface LmdbHistory extends History {
  * A process that exits while appends are under way, by `process.exit` or an uncaught error, may hang in the database's own
  * exit and keep its locks: close first, or end it with SIGKILL, which costs nothing that was acknowledged.
  */
-export async function openLmdbHistory({
-  directory,
-  log,
-  clock = systemClock,
-}: LmdbHistoryOptions): Promise<LmdbHistory> {
+export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<LmdbHistory> {
+  const { directory, log, clock = systemClock } = options;
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
   noteOpening(directory, Date.now());
   const rows = await openRows(directory);
@@ -89,6 +96,14 @@ export async function openLmdbHistory({
   const rebuilt = isRebuilding
     ? rebuildAll().catch((error: unknown) => log.error({ err: error }, 'the tables could not all be made anew'))
     : Promise.resolve();
+  const retain = async (retention: Retention) => {
+    for (const tenant of tenantsIn(rows)) {
+      const isInUse = (id: ThreadId) => options.isInUse?.(tenant, id) ?? false;
+      const work = { store: storeOf(tenant), rows, keys: keysOf(tenant), log, now: clock.now, isInUse };
+      await applyRetention({ ...work, signal: closing.signal }, retention);
+    }
+  };
+  const stopRetention = options.retention && repeated(clock, options.retention, retain, log);
   return {
     rebuilt,
     forTenant(tenant) {
@@ -97,11 +112,36 @@ export async function openLmdbHistory({
     },
     close: closeOnce(async () => {
       closing.abort();
+      await stopRetention?.();
       await rebuilt;
       for (const store of stores.values()) await store.close();
       await rows.close();
       noteClosing(directory);
     }),
+  };
+}
+
+/** Gives what ends it, and waits for what still runs. */
+function repeated(
+  clock: Clock,
+  retention: () => Retention,
+  retain: (retention: Retention) => Promise<void>,
+  log: Log,
+): () => Promise<void> {
+  let running = Promise.resolve();
+  const next = (ms: number): (() => void) =>
+    clock.timer(ms, () => {
+      running = retain(retention())
+        .catch((error: unknown) => log.error({ err: error }, 'the retention could not be looked after'))
+        .then(() => {
+          cancel = next(RETENTION_MS);
+        });
+    });
+  let cancel = next(FIRST_RETENTION_MS);
+  return async () => {
+    cancel();
+    await running;
+    cancel();
   };
 }
 

@@ -20,3 +20,14 @@ export function* threadsIn(rows: Rows, only?: ThreadId): Generator<{ readonly te
     place = first([tenant, HIGHEST], [HIGHEST]);
   }
 }
+
+export function tenantsIn(rows: Rows): string[] {
+  const tenants: string[] = [];
+  for (let from: Key = ['']; ; ) {
+    const [row] = rows.scan({ from, to: [HIGHEST], limit: 1 });
+    if (row === undefined) return tenants;
+    const tenant = row.key[0] as string;
+    tenants.push(tenant);
+    from = [tenant, HIGHEST];
+  }
+}
