@@ -57,6 +57,7 @@ function covering(stdio: readonly Inherited[], covered: ReadonlySet<number>): { 
   const nothing = openSync('/dev/null', 'r');
   const whole: Inherited[] = [...stdio];
   for (const descriptor of covered) {
+    if (descriptor < stdio.length) continue; // something else takes its place anyway
     while (whole.length <= descriptor) whole.push('ignore');
     whole[descriptor] = nothing;
   }

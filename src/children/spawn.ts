@@ -22,6 +22,8 @@ export interface ProgramSpec {
   readonly cwd: string;
   /** The whole environment; nothing of ours is added but the mark. */
   readonly env: Readonly<Record<string, string>>;
+  /** Descriptors of ours that become 4 and those after it in the program; ours stay open. */
+  readonly handles?: readonly number[];
 }
 
 export interface ChildSpec extends ProgramSpec {
@@ -141,10 +143,12 @@ export function createChildren(): Children {
           stdout.descriptor,
           (stderr ?? stdout).descriptor,
           ...(spec.sideChannel ? (['pipe'] as const) : []),
+          ...(spec.sideChannel || !spec.handles?.length ? [] : (['ignore'] as const)),
+          ...(spec.handles ?? []),
         ],
         covered,
       });
-      const sideChannel = (process.stdio[3] as Readable | undefined) ?? null;
+      const sideChannel = (process.stdio[3] as Readable | null | undefined) ?? null;
       // A pipe that breaks has simply ended.
       for (const stream of [...pipes.map((pipe) => pipe.stream), sideChannel]) stream?.on('error', () => {});
       const streams = {
@@ -170,7 +174,8 @@ export function createChildren(): Children {
     const terminal = new Terminal(spec.size, () => covered.delete(terminal.master));
     covered.add(terminal.master);
     try {
-      const stdio = [terminal.slave, terminal.slave, terminal.slave];
+      const { slave } = terminal;
+      const stdio = [slave, slave, slave, ...(spec.handles?.length ? (['ignore', ...spec.handles] as const) : [])];
       const argv = [...TERMINAL_TAKER, ...spec.argv];
       const process = await launch({
         ...spec,

@@ -21,9 +21,15 @@ export interface Confined {
   /** The sandbox reports on descriptor 3 whether it started the command. */
   readonly sideChannel: boolean;
   readonly isSandboxed: boolean;
+  /** Descriptors that the sandbox gets, in this order; see `Wrapped`. */
+  readonly handles?: readonly number[];
+  closeHandles(): void;
   /** To be called once, when nothing of the command is left, or when it was not started after all. Never throws. */
   release(): void;
 }
+
+/** Where handles begin in a program that `Children` starts. */
+const FIRST_HANDLE = 4;
 
 /** Rejects as *unavailable* when the policy asks for a sandbox and there is none, and as a start would for program and folder. */
 export async function confined(
@@ -31,7 +37,8 @@ export async function confined(
   sandbox: () => Promise<SandboxState>,
   hasTerminal: boolean,
 ): Promise<Confined> {
-  if (!isSandboxed(policy)) return { argv, sideChannel: false, isSandboxed: false, release: () => {} };
+  if (!isSandboxed(policy))
+    return { argv, sideChannel: false, isSandboxed: false, closeHandles: () => {}, release: () => {} };
   const state = await sandbox();
   if (!state.isAvailable)
     throw new AppError('unavailable', `sandbox unavailable: ${state.reason}; ${state.advice}`, {
@@ -41,7 +48,13 @@ export async function confined(
   await checkFolder(cwd);
   await findProgram(argv[0], cwd, env.PATH);
   const sideChannel = state.tool.kind === 'bwrap' && !hasTerminal;
-  const request = { argv, cwd, hasTerminal, ...(sideChannel ? { statusDescriptor: 3 } : {}) };
+  const request = {
+    argv,
+    cwd,
+    hasTerminal,
+    firstHandle: FIRST_HANDLE,
+    ...(sideChannel ? { statusDescriptor: 3 } : {}),
+  };
   return { ...(await wrapCommand(policy, request, state.tool)), sideChannel, isSandboxed: true };
 }
 
@@ -59,6 +72,8 @@ export async function startConfined<Process extends Started>(
   } catch (error) {
     how.release();
     throw error;
+  } finally {
+    how.closeHandles();
   }
 }
 

@@ -144,15 +144,15 @@ export class LiveProcess implements Closable {
     const { cwd, env, terminal: size, takesInput } = spec;
     const { signal } = this.#owner;
     const how = await confined(spec, sandbox, size !== undefined);
-    const { argv, sideChannel } = how;
+    const { argv, sideChannel, handles = [] } = how;
     const clear = (child: Started) => child.sweep();
     if (size) {
-      const terminal = { argv, cwd, env: { TERM: 'xterm-256color', ...env }, size };
+      const terminal = { argv, handles, cwd, env: { TERM: 'xterm-256color', ...env }, size };
       const child = await startConfined(how, () => children.startOnTerminal(terminal, signal), clear);
       return { child, spec, input: terminalInput(child.terminal) };
     }
     const stdin = takesInput ? 'pipe' : 'none';
-    const program = { argv, cwd, env, stdin, output: 'split', sideChannel } as const;
+    const program = { argv, handles, cwd, env, stdin, output: 'split', sideChannel } as const;
     const child = await startConfined(how, () => children.start(program, signal), clear);
     return { child, spec, input: child.stdin ? pipeInput(child.stdin) : undefined };
   }

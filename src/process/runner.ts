@@ -33,10 +33,10 @@ export async function runCommand(request: RunRequest, parts: RunnerParts, signal
 async function start(request: RunRequest, { children, sandbox }: RunnerParts, signal: AbortSignal): Promise<Child> {
   const { cwd, env } = request;
   const how = await confined(request, sandbox, false);
-  const { argv, sideChannel } = how;
+  const { argv, sideChannel, handles = [] } = how;
   return startConfined(
     how,
-    () => children.start({ argv, sideChannel, cwd, env, stdin: 'none', output: 'merged' }, signal),
+    () => children.start({ argv, sideChannel, handles, cwd, env, stdin: 'none', output: 'merged' }, signal),
     (child) => child.end(),
   );
 }

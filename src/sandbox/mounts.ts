@@ -1,13 +1,14 @@
 // The mounts of a layout, as options of bwrap.
 
 import { realpath } from 'node:fs/promises';
+import type { Handles } from './handles.ts';
 import type { Layout } from './layout.ts';
 import { isWithin, type SandboxPolicy } from './policy.ts';
 import type { PrivateFolders } from './private-folders.ts';
 
 interface Mount {
   readonly path: string;
-  readonly option: '--tmpfs' | '--bind' | '--ro-bind';
+  readonly option: '--tmpfs' | '--bind' | '--ro-bind' | '--bind-fd' | '--ro-bind-fd';
   readonly source?: string;
   /** An empty folder that must not be written either. */
   readonly isSealed?: boolean;
@@ -18,16 +19,27 @@ interface Mount {
  * private folders, then what may be seen, then what may be written, then what is protected, then what is hidden. What is a mount
  * cannot be renamed or removed by the command.
  */
-export async function mountOptions(policy: SandboxPolicy, layout: Layout, privates: PrivateFolders): Promise<string[]> {
+export async function mountOptions(
+  policy: SandboxPolicy,
+  layout: Layout,
+  privates: PrivateFolders,
+  handles: Handles,
+): Promise<string[]> {
   const mounts = new Map<string, Mount>();
   const put = (mount: Mount) => void mounts.set(mount.path, mount);
   const bind = (path: string, option: '--bind' | '--ro-bind' = '--bind') => put({ path, option, source: path });
+  const hold = (path: string, option: '--bind' | '--ro-bind' = '--bind') => {
+    const number = handles.take(path);
+    if (number === undefined) bind(path, option);
+    else put({ path, option: `${option}-fd`, source: String(number) });
+  };
   const isTmpSealed = policy.mode === 'read-only' || policy.excludeSlashTmp;
   for (const path of privates.paths) put({ path, option: '--tmpfs', isSealed: path === '/run' || isTmpSealed });
   for (const path of await neededFromRun(policy.network)) bind(path, '--ro-bind');
-  for (const path of layout.workspace) if (privates.has(path)) bind(path, '--ro-bind');
-  if (layout.tmpdir) bind(layout.tmpdir);
-  for (const path of [...layout.pinned, ...layout.writable]) if (path !== '/') bind(path);
+  for (const path of layout.workspace)
+    if (privates.has(path) && !layout.writable.includes(path)) hold(path, '--ro-bind');
+  if (layout.tmpdir) hold(layout.tmpdir);
+  for (const path of new Set([...layout.pinned, ...layout.writable])) if (path !== '/') hold(path);
   for (const path of layout.protected) bind(path, '--ro-bind');
   for (const { path, isFolder } of layout.hidden)
     put(isFolder ? { path, option: '--tmpfs', isSealed: true } : { path, option: '--ro-bind', source: '/dev/null' });

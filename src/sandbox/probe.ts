@@ -25,7 +25,7 @@ export function createSandboxProbe(platform: NodeJS.Platform = process.platform)
 }
 
 async function probe(platform: NodeJS.Platform): Promise<SandboxState> {
-  const tool = findTool(platform);
+  const tool = await findTool(platform);
   const advice =
     platform === 'linux'
       ? 'install bubblewrap (0.8 or newer) and allow unprivileged user namespaces'
@@ -35,7 +35,7 @@ async function probe(platform: NodeJS.Platform): Promise<SandboxState> {
   return reason === undefined ? { isAvailable: true, tool } : { isAvailable: false, reason, advice };
 }
 
-function findTool(platform: NodeJS.Platform): SandboxTool | undefined {
+async function findTool(platform: NodeJS.Platform): Promise<SandboxTool | undefined> {
   if (platform === 'darwin')
     return existsSync('/usr/bin/sandbox-exec') ? { kind: 'seatbelt', path: '/usr/bin/sandbox-exec' } : undefined;
   if (platform !== 'linux') return undefined;
@@ -43,7 +43,15 @@ function findTool(platform: NodeJS.Platform): SandboxTool | undefined {
   const path = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'].find(
     existsSync,
   );
-  return path === undefined ? undefined : { kind: 'bwrap', path };
+  return path === undefined ? undefined : { kind: 'bwrap', path, mountsHandles: await knows(path, '--bind-fd') };
+}
+
+function knows(program: string, option: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile(program, ['--help'], { timeout: 10_000 }, (_error, stdout, stderr) => {
+      resolve(`${stdout}${stderr}`.includes(option));
+    });
+  });
 }
 
 async function whatFails(tool: SandboxTool): Promise<string | undefined> {

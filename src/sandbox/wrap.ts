@@ -1,5 +1,6 @@
 // What has to be started so that a command runs inside the sandbox of this machine.
 
+import { Handles } from './handles.ts';
 import { layoutOf } from './layout.ts';
 import { mountOptions } from './mounts.ts';
 import { Placeholders } from './placeholders.ts';
@@ -12,6 +13,8 @@ export interface SandboxTool {
   readonly kind: 'bwrap' | 'seatbelt';
   /** Absolute path of the program. */
   readonly path: string;
+  /** It mounts what a handle is open on. Older ones find each path themselves, a moment after we have looked at it. */
+  readonly mountsHandles?: boolean;
 }
 
 export interface WrapRequest {
@@ -21,13 +24,20 @@ export interface WrapRequest {
   readonly hasTerminal?: boolean;
   /** The descriptor on which bwrap is to report, as JSON lines, that the command was started and how it ended. */
   readonly statusDescriptor?: number;
+  /** The number that the first of the handles gets in the program that is started; without it there are none. */
+  readonly firstHandle?: number;
 }
 
 export interface Wrapped {
   readonly argv: readonly [string, ...string[]];
+  /** Descriptors to be handed to the program, in this order; `closeHandles` as soon as it runs or could not be started. */
+  readonly handles: readonly number[];
+  closeHandles(): void;
   /** To be called once, when nothing of the command is left, or when it was not started after all. Never throws. */
   release(): void;
 }
+
+const NOTHING_HELD = { handles: [], closeHandles: () => {}, release: () => {} };
 
 /** What commands run on is shared by all who run them in this process, and so is what is known about it. */
 const places = new KnownPlaces();
@@ -39,20 +49,28 @@ const placeholders = new Placeholders();
  * leads elsewhere than at its first use, a hidden path that is missing. Paths are looked at now, so wrap just before the start.
  */
 export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, tool: SandboxTool): Promise<Wrapped> {
-  if (!isSandboxed(policy)) return { argv: request.argv, release: () => {} };
+  if (!isSandboxed(policy)) return { ...NOTHING_HELD, argv: request.argv };
   const privates = new PrivateFolders(tool.kind === 'bwrap' ? ['/run', '/tmp'] : []);
   const layout = await layoutOf(policy, request.cwd, places, privates);
   if (tool.kind === 'seatbelt') {
     const argv = [tool.path, '-p', seatbeltProfile(policy, layout), '--', ...request.argv] as const;
-    return { argv, release: () => {} };
+    return { ...NOTHING_HELD, argv };
   }
   const held = placeholders.hold(layout.reserved);
+  const handles = new Handles(tool.mountsHandles ? request.firstHandle : undefined);
   try {
     const kept = { ...layout, protected: [...layout.protected, ...held] };
-    const mounts = await mountOptions(policy, kept, privates);
+    const mounts = await mountOptions(policy, kept, privates, handles);
     const argv = [tool.path, ...fixedOptions(policy, request), ...mounts, '--', ...request.argv] as const;
-    return { argv, release: () => placeholders.release(held) };
+    const { descriptors } = handles;
+    return {
+      argv,
+      handles: descriptors,
+      closeHandles: () => handles.close(),
+      release: () => placeholders.release(held),
+    };
   } catch (error) {
+    handles.close();
     placeholders.release(held);
     throw error;
   }

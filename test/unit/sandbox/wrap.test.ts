@@ -1,12 +1,13 @@
 // What a confined command can do, tried for real: each attempt runs under bwrap and the host is looked at afterwards.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -15,7 +16,7 @@ import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SandboxPolicy } from '../../../src/sandbox/policy.ts';
+import { PROTECTED_NAMES, type SandboxPolicy } from '../../../src/sandbox/policy.ts';
 import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
 import { wrapCommand } from '../../../src/sandbox/wrap.ts';
 
@@ -218,6 +219,29 @@ describe.skipIf(!tool)('a confined command', () => {
     });
     expect(existsSync(join(base, 'out'))).toBe(true);
   });
+
+  it.skipIf(!tool?.mountsHandles)(
+    'writes what its root was when it was looked at, though the path is turned away before the start',
+    async () => {
+      const [inner, victim] = [join(workspace, 'inner'), join(base, 'victim')];
+      for (const name of PROTECTED_NAMES) mkdirSync(join(victim, name), { recursive: true });
+      mkdirSync(inner);
+      const changes = { writableRoots: [inner], workspace: [inner] };
+      const argv = ['/bin/sh', '-c', 'echo x > out'] as const;
+      const wrapped = await wrapCommand({ ...policy, ...changes }, { argv, cwd: inner, firstHandle: 4 }, tool!);
+      renameSync(inner, join(workspace, 'moved'));
+      symlinkSync('../victim', inner);
+      const [program, ...rest] = wrapped.argv;
+      const child = spawn(program, rest, {
+        cwd: base,
+        stdio: ['ignore', 'ignore', 'ignore', 'ignore', ...wrapped.handles],
+      });
+      await new Promise((resolve) => child.once('exit', resolve));
+      wrapped.closeHandles();
+      wrapped.release();
+      expect(existsSync(join(victim, 'out'))).toBe(false);
+    },
+  );
 
   it('is not wrapped at all under full access', async () => {
     const argv = ['true'] as const;
