@@ -1,33 +1,25 @@
-// Which documents have a word: lists of numbers in rows, each list short enough to be written often.
+// Which documents have a word: lists of numbers in rows, each for a stretch of numbers, so that a row is found without looking for it.
 
 import { below, type KeyRange, type Keys } from './keys.ts';
 import type { Row, Rows } from './rows.ts';
 import { escaped } from './search-index.ts';
 
-/** Numbers in a row before another begins. */
-const FULL = 256;
+/** Numbers that share a row. */
+const STRETCH = 1024;
+
+const stretchOf = (n: number): number => Math.floor(n / STRETCH);
 
 /** Inside a transaction; again is harmless. */
-export function post(rows: Rows, keys: Keys, word: string, n: number): void {
-  const row = rowAt(rows, keys, word, n);
-  const numbers = row === undefined ? [] : numbersIn(row);
-  const last = numbers.at(-1);
-  if (row === undefined || last === undefined || (numbers.length >= FULL && n > last)) {
-    rows.put(keys.word(escaped(word), n), textOf(n, [n]));
-    return;
+export function post(rows: Rows, keys: Keys, word: string, numbers: readonly number[]): void {
+  for (const stretch of new Set(numbers.map(stretchOf))) {
+    const added = numbers.filter((n) => stretchOf(n) === stretch);
+    change(rows, keys, word, stretch, (known) => [...new Set([...known, ...added])].sort((a, b) => a - b));
   }
-  if (numbers.includes(n)) return;
-  const all = n > last ? [...numbers, n] : [...numbers, n].sort((a, b) => a - b);
-  rows.put(row.key, textOf(row.key.at(-1) as number, all));
 }
 
 /** Inside a transaction. */
 export function unpost(rows: Rows, keys: Keys, word: string, n: number): void {
-  const row = rowAt(rows, keys, word, n);
-  if (row === undefined) return;
-  const rest = numbersIn(row).filter((each) => each !== n);
-  if (rest.length === 0) rows.remove(row.key);
-  else rows.put(row.key, textOf(row.key.at(-1) as number, rest));
+  change(rows, keys, word, stretchOf(n), (known) => known.filter((each) => each !== n));
 }
 
 /** The documents with the word, or with words that begin so; undefined when that would take more than `most` rows. */
@@ -42,18 +34,28 @@ export function documentsWith(
     ? { from: keys.word(escaped(word)), to: keys.word(`${escaped(word)}\uffff`) }
     : below(keys.word(escaped(word)));
   const found = rows.scan({ ...range, limit: most + 1 });
-  return found.length > most ? undefined : new Set(found.flatMap(numbersIn));
+  if (found.length > most) return undefined;
+  return new Set(found.flatMap(({ key, text }: Row) => numbersIn(key.at(-1) as number, text)));
 }
 
-/** The row in which the number belongs. */
-function rowAt(rows: Rows, keys: Keys, word: string, n: number): Row | undefined {
-  const range = { from: keys.word(escaped(word)), to: keys.word(escaped(word), n + 1) };
-  return rows.scan({ ...range, reverse: true, limit: 1 })[0];
+function change(
+  rows: Rows,
+  keys: Keys,
+  word: string,
+  stretch: number,
+  after: (known: readonly number[]) => readonly number[],
+): void {
+  const key = keys.word(escaped(word), stretch);
+  const text = rows.get(key);
+  const numbers = after(text === undefined ? [] : numbersIn(stretch, text));
+  if (numbers.length > 0) rows.put(key, textOf(stretch, numbers));
+  else if (text !== undefined) rows.remove(key);
 }
 
-function numbersIn({ key, text, isDamaged }: Row): number[] {
-  if (isDamaged) return [];
-  let n = key.at(-1) as number;
+/** Empty for a damaged row. */
+function numbersIn(stretch: number, text: string): number[] {
+  if (text === '') return [];
+  let n = stretch * STRETCH;
   return text.split(' ').map((step) => {
     n += Number.parseInt(step, 36);
     return n;
@@ -61,6 +63,6 @@ function numbersIn({ key, text, isDamaged }: Row): number[] {
 }
 
 /** As distances, each from the one before. */
-function textOf(base: number, numbers: readonly number[]): string {
-  return numbers.map((n, index) => (n - (numbers[index - 1] ?? base)).toString(36)).join(' ');
+function textOf(stretch: number, numbers: readonly number[]): string {
+  return numbers.map((n, index) => (n - (numbers[index - 1] ?? stretch * STRETCH)).toString(36)).join(' ');
 }

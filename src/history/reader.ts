@@ -115,7 +115,9 @@ export async function readContext(source: Source, id: ThreadId): Promise<Context
       const [record] = rows.scan({ from, to: after(from), limit: 1 });
       if (record === undefined) continue;
       const { event } = await revive(source, id, parse(source, id, record, textOf(record.text)));
-      if (event.type === 'contextAdded') items.push(...event.items);
+      if (event.type !== 'contextAdded') continue;
+      if (event.replaces) items.length = 0;
+      items.push(...event.items);
     }
     const last = step.at(-1);
     if (last === undefined || step.length < STEP) return items;

@@ -255,7 +255,7 @@ export interface ThreadStore extends Closable {
   turn(id: ThreadId, turnId: TurnId): Promise<TurnRow | undefined>;
   items(id: ThreadId, query: ItemQuery): Promise<Page<ItemRow>>;
   item(id: ThreadId, itemId: ItemId): Promise<ItemRow | undefined>;
-  /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first. */
+  /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first, from the last that replaces what was before. */
   context(id: ThreadId): Promise<readonly ContextItem[]>;
   /**
    * Listed threads in which the term was said in a turn that has ended, or that have it in their preview or name. What was said

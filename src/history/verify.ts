@@ -5,7 +5,7 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
 import { DamagedRow } from './checksum.ts';
-import { ENDLESS, type Keys, keysOf, named } from './keys.ts';
+import { below, ENDLESS, type Keys, keysOf, named, removalKey } from './keys.ts';
 import type { LmdbRows } from './lmdb-rows.ts';
 import { openReadOnly } from './read-only.ts';
 import { decode } from './records.ts';
@@ -86,7 +86,7 @@ async function walkThread(
   const { rows, tenant, name } = walk;
   const keys = keysOf(tenant);
   const head = headOf(rows, keys, name);
-  if (head === undefined) return undefined;
+  if (head === undefined) return isGone(walk) ? undefined : { records: 0, damage: headless(walk) };
   let last = { seq: 0, link: '', threadId: name };
   let records = 0;
   const damaged = (seq: Seq, problem: string) =>
@@ -110,6 +110,19 @@ async function walkThread(
   if (head.link !== '' && last.link !== head.link) return damaged(last.seq + 1, 'the log ends before its head');
   return { records, damage: undefined };
 }
+
+/** It is being removed or not yet whole, or nothing of it is left. */
+function isGone({ rows, tenant, name }: Walk): boolean {
+  if (rows.scan({ ...below(removalKey(tenant, name)), limit: 1 }).length > 0) return true;
+  return rows.scan({ ...below(keysOf(tenant).thread(name)), limit: 1 }).length === 0;
+}
+
+const headless = ({ tenant, name }: Walk): Damage => ({
+  tenant,
+  threadId: name,
+  seq: 0,
+  problem: 'nothing says where its log ends',
+});
 
 /** Undefined: the thread has gone. A head that is damaged itself is no part of the chain and is made anew from it. */
 function headOf(rows: Rows, keys: Keys, name: string): Head | undefined {

@@ -2,52 +2,35 @@
 
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { spared } from './checksum.ts';
-import { below, ENDLESS, type Key, type KeyRange, type Keys } from './keys.ts';
-import { messagesOf } from './messages.ts';
+import { below, type Key, type KeyRange, type Keys } from './keys.ts';
 import { post, unpost } from './postings.ts';
 import type { Source } from './reader.ts';
-import { breathe, type Rows } from './rows.ts';
-import { addWords } from './words.ts';
+import { breathe, type Row, type Rows } from './rows.ts';
+import { type Draft, draftsOf, putDocument } from './word-documents.ts';
 
 /** Another kind of index is made anew. */
 const VERSION = '1';
 /** Time for which one transaction may hold up others, in ms. */
 const CHUNK_MS = 10;
-/** Changes gathered before they are written. */
-const STEPS = 2000;
-/** A document ends behind the message that gives it so many words, or characters. */
-const DOCUMENT_WORDS = 1000;
-const DOCUMENT_CHARACTERS = 64 * 1024;
-/** Characters of one message that count. */
-const MESSAGE_CHARACTERS = 256 * 1024;
+/** Threads, and words, entered together. */
+const THREADS = 500;
+const WORDS = 100_000;
 /** Threads that wait, above which the work rests as long as it takes. */
 const MANY = 64;
-
-/** Neighbouring messages of a thread. */
-export interface Document {
-  readonly n: number;
-  readonly from: Seq;
-  readonly to: Seq;
-}
-
-/** A document that takes more messages. */
-interface Open {
-  /** Absent until it has been written. */
-  readonly n: number | undefined;
-  readonly from: Seq;
-  to: Seq;
-  characters: number;
-  readonly words: Set<string>;
-  /** Words of it that are not entered. */
-  readonly added: Set<string>;
-}
-
-/** Something to write, inside a transaction. */
-type Step = () => unknown;
 
 /** Inside a transaction: there are messages up to `seq` that the index does not have. */
 export function noteMessages(rows: Rows, keys: Keys, id: ThreadId, seq: Seq): void {
   rows.put(keys.due(id), JSON.stringify([id, seq]));
+}
+
+/** What is entered of a thread. */
+interface Entry {
+  readonly id: ThreadId;
+  readonly key: Key;
+  /** The mark goes with the thread, and is another when more was said: then this is done again. */
+  readonly mark: string;
+  readonly drafts: readonly Draft[];
+  readonly isWhole: boolean;
 }
 
 export class WordIndex {
@@ -85,16 +68,10 @@ export class WordIndex {
     if (this.#signal.aborted) return;
     if (spared(() => rows.get(keys.wordsVersion())) !== VERSION) await this.#begin();
     while (!this.#signal.aborted) {
-      const due = rows.scan({ ...below(keys.due()), limit: MANY + 1 });
+      const due = rows.scan({ ...below(keys.due()), limit: THREADS });
       if (due.length === 0) return;
       const started = performance.now();
-      const steps: Step[] = [];
-      for (const { key, text } of due) {
-        if (text === '') steps.push(() => rows.remove(key));
-        else steps.push(...(await this.#stepsOf(key, text)));
-        if (steps.length > STEPS || this.#signal.aborted) break;
-      }
-      await write(rows, steps, this.#signal);
+      await this.#enter(await this.#read(due));
       if (due.length > MANY) await rest(performance.now() - started, this.#signal);
       else await breathe();
     }
@@ -103,139 +80,122 @@ export class WordIndex {
   /** Everything is entered anew: what is there goes, and every thread waits. */
   async #begin(): Promise<void> {
     const { rows, keys } = this.#source;
-    for (const prefix of [keys.word(), keys.document(), keys.due()]) await clear(rows, below(prefix), this.#signal);
-    for (const archived of [false, true]) {
-      const threads = below(keys.listed(archived, 'createdAt'));
-      for await (const step of inSteps(rows, threads)) {
-        const changes = step.map(({ text: id }) => () => {
+    for (const prefix of [keys.word(), keys.document(), keys.due()])
+      for await (const step of stepsIn(rows, below(prefix))) await this.#inSlices(step, ({ key }) => rows.remove(key));
+    for (const archived of [false, true])
+      for await (const step of stepsIn(rows, below(keys.listed(archived, 'createdAt'))))
+        await this.#inSlices(step, ({ text: id }) => {
           const own = [keys.documents(id), keys.documentWords(id), keys.worded(id)];
           const old = own.flatMap((prefix) => rows.scan({ ...below(prefix), limit: Infinity }));
           for (const { key } of old) rows.remove(key);
           noteMessages(rows, keys, id, 0);
         });
-        await write(rows, changes, this.#signal);
-      }
-    }
     if (!this.#signal.aborted) await rows.write(() => rows.put(keys.wordsVersion(), VERSION));
   }
 
-  /** What enters the messages of a thread up to its open turns; each step leaves an index that can be gone on with. */
-  async #stepsOf(dueKey: Key, due: string): Promise<Step[]> {
-    const { rows, keys } = this.#source;
-    const [id] = JSON.parse(due) as [ThreadId, Seq];
-    const through = Number(spared(() => rows.get(keys.worded(id))) ?? 0);
-    const steps: Step[] = [];
-    // The mark goes with the thread, and is another when more was said: then this is done again.
-    const isDue = () => spared(() => rows.get(dueKey)) === due;
-    const add = (step: Step) => steps.push(() => isDue() && step());
-    let open = lastDocument(this.#source, id, through);
-    for await (const { seq, text } of messagesOf(this.#source, id, through + 1, openFrom(this.#source, id))) {
-      if (open !== undefined && isFull(open)) {
-        enter(this.#source, id, open, add);
-        open = undefined;
+  async #read(due: readonly Row[]): Promise<Entry[]> {
+    const { rows } = this.#source;
+    const entries: Entry[] = [];
+    let words = 0;
+    for (const { key, text: mark } of due) {
+      if (words >= WORDS || this.#signal.aborted) break;
+      if (mark === '') {
+        await rows.write(() => rows.remove(key));
+        continue;
       }
-      open ??= { n: undefined, from: seq, to: seq, characters: 0, words: new Set(), added: new Set() };
-      extend(open, seq, text);
+      const [id] = JSON.parse(mark) as [ThreadId, Seq];
+      const read = await draftsOf(this.#source, id, WORDS - words);
+      words += read.drafts.reduce((sum, { added }) => sum + added.size, 0);
+      entries.push({ id, key, mark, ...read });
     }
-    if (open !== undefined && open.added.size > 0) enter(this.#source, id, open, add);
-    add(() => rows.remove(dueKey));
-    return steps;
+    return entries;
   }
-}
 
-/** The documents of a thread, in order. */
-export function documentsOf({ rows, keys }: Source, id: ThreadId): Document[] {
-  const found = rows.scan({ ...below(keys.documents(id)), limit: Infinity });
-  return found.flatMap(({ key, text }) => {
-    if (text === '') return [];
-    const [from, to] = JSON.parse(text) as [Seq, Seq, number];
-    return [{ n: key.at(-1) as number, from, to }];
-  });
+  /** First what a removal has to know, then the words, then that they are there: cut off anywhere, it can be gone on with. */
+  async #enter(entries: readonly Entry[]): Promise<void> {
+    const { rows, keys } = this.#source;
+    const isDue = ({ key, mark }: Entry) => spared(() => rows.get(key)) === mark;
+    await this.#inSlices(entries, (entry) => {
+      if (isDue(entry)) for (const draft of entry.drafts) putDocument(rows, keys, entry.id, draft);
+    });
+    let due: ReadonlySet<Entry> = new Set();
+    const refresh = () => {
+      due = new Set(entries.filter(isDue));
+    };
+    await this.#inSlices(
+      byWord(entries),
+      ([word, places]) => {
+        const numbers = places.flatMap(({ entry, draft }) =>
+          due.has(entry) && draft.n !== undefined ? [draft.n] : [],
+        );
+        post(rows, keys, word, numbers);
+      },
+      refresh,
+    );
+    await this.#inSlices(entries, (entry) => {
+      if (!isDue(entry)) return;
+      const last = entry.drafts.at(-1);
+      if (last !== undefined) rows.put(keys.worded(entry.id), String(last.to));
+      if (entry.isWhole) rows.remove(entry.key);
+    });
+  }
+
+  /** In order, in as many transactions as it takes. `begin` runs at the beginning of each. */
+  #inSlices<T>(parts: readonly T[], work: (part: T) => void, begin?: () => void): Promise<void> {
+    return inSlices(this.#source.rows, parts, work, { begin, signal: this.#signal });
+  }
 }
 
 /** Takes the words of a thread out of the index; its rows go with the thread. Running it again is harmless. */
 export async function forgetWords({ rows, keys }: Source, id: ThreadId): Promise<void> {
-  for await (const step of inSteps(rows, below(keys.documentWords(id)))) {
-    const steps = step.flatMap(({ key, text, isDamaged }) => {
+  for await (const step of stepsIn(rows, below(keys.documentWords(id))))
+    for (const { key, text, isDamaged } of step) {
       const n = key.at(-1) as number;
-      // Which words it had is not known any more: the whole index is made anew.
-      if (isDamaged) return [() => rows.remove(keys.wordsVersion())];
-      const words = text.split(' ').map((word) => () => unpost(rows, keys, word, n));
-      return [...words, () => rows.remove(keys.document(n)), () => rows.remove(key)];
-    });
-    await write(rows, steps);
-  }
-  await rows.write(() => rows.remove(keys.due(id)));
+      const words = isDamaged || text === '' ? [] : text.split(' ');
+      await inSlices(rows, words, (word) => unpost(rows, keys, word, n));
+      await rows.write(() => {
+        // Which words it had is not known any more: the whole index is made anew.
+        if (isDamaged) rows.remove(keys.wordsVersion());
+        rows.remove(keys.document(n));
+        rows.remove(key);
+      });
+    }
+  if (rows.get(keys.due(id)) !== undefined) await rows.write(() => rows.remove(keys.due(id)));
 }
 
-/** The place of the first turn that has not ended. */
-function openFrom({ rows, keys }: Source, id: ThreadId): Seq {
-  const open = rows.scan({ ...below(keys.openTurnsOf(id)), limit: Infinity });
-  return Math.min(
-    ENDLESS,
-    ...open.flatMap(({ text }) => (text === '' ? [] : [(JSON.parse(text) as { seq: Seq }).seq])),
-  );
+/** Sorted, so that neighbouring rows are written together. */
+function byWord(entries: readonly Entry[]): [string, { readonly entry: Entry; readonly draft: Draft }[]][] {
+  const found = new Map<string, { readonly entry: Entry; readonly draft: Draft }[]>();
+  for (const entry of entries)
+    for (const draft of entry.drafts)
+      for (const word of draft.added) {
+        const places = found.get(word);
+        if (places === undefined) found.set(word, [{ entry, draft }]);
+        else places.push({ entry, draft });
+      }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The document that goes on; of one that was cut off everything is entered again. */
-function lastDocument({ rows, keys }: Source, id: ThreadId, through: Seq): Open | undefined {
-  const [row] = rows.scan({ ...below(keys.documents(id)), reverse: true, limit: 1 });
-  if (row === undefined || row.isDamaged) return undefined;
-  const n = row.key.at(-1) as number;
-  const text = spared(() => rows.get(keys.documentWords(id, n)));
-  if (text === undefined) return undefined;
-  const [from, to, characters] = JSON.parse(row.text) as [Seq, Seq, number];
-  const words = new Set(text.split(' '));
-  return { n, from, to, characters, words, added: new Set(to > through ? words : []) };
-}
-
-const isFull = ({ words, characters }: Open): boolean =>
-  words.size >= DOCUMENT_WORDS || characters >= DOCUMENT_CHARACTERS;
-
-function extend(open: Open, seq: Seq, text: string): void {
-  const found = new Set<string>();
-  addWords(text.slice(0, MESSAGE_CHARACTERS), found);
-  for (const word of found) {
-    if (!open.words.has(word)) open.added.add(word);
-    open.words.add(word);
-  }
-  open.to = seq;
-  open.characters += text.length;
-}
-
-/** First what a removal has to know, then the words, then that they are there. */
-function enter({ rows, keys }: Source, id: ThreadId, open: Open, add: (step: Step) => void): void {
-  let n = open.n ?? 0;
-  add(() => {
-    if (open.n === undefined) n = nextNumber(rows, keys);
-    rows.put(keys.document(n), id);
-    rows.put(keys.documents(id, n), JSON.stringify([open.from, open.to, open.characters]));
-    rows.put(keys.documentWords(id, n), [...open.words].join(' '));
-  });
-  for (const word of open.added) add(() => post(rows, keys, word, n));
-  add(() => rows.put(keys.worded(id), String(open.to)));
-}
-
-function nextNumber(rows: Rows, keys: Keys): number {
-  const [last] = rows.scan({ ...below(keys.document()), reverse: true, limit: 1 });
-  return last === undefined ? 1 : (last.key.at(-1) as number) + 1;
-}
-
-/** In order, in as many transactions as it takes. */
-async function write(rows: Rows, steps: readonly Step[], signal?: AbortSignal): Promise<void> {
-  for (let done = 0; done < steps.length && !signal?.aborted; ) {
+async function inSlices<T>(
+  rows: Rows,
+  parts: readonly T[],
+  work: (part: T) => void,
+  { begin, signal }: { readonly begin?: (() => void) | undefined; readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  for (let done = 0; done < parts.length && !signal?.aborted; ) {
     done = await rows.write(() => {
       const end = performance.now() + CHUNK_MS;
+      begin?.();
       let next = done;
-      do steps[next++]?.();
-      while (next < steps.length && performance.now() < end);
+      do work(parts[next++] as T);
+      while (next < parts.length && performance.now() < end);
       return next;
     });
     await breathe();
   }
 }
 
-async function* inSteps(rows: Rows, whole: KeyRange) {
+async function* stepsIn(rows: Rows, whole: KeyRange): AsyncGenerator<readonly Row[]> {
   let range = whole;
   for (;;) {
     const step = rows.scan({ ...range, limit: 100 });
@@ -245,19 +205,6 @@ async function* inSteps(rows: Rows, whole: KeyRange) {
     range = { from: [...last.key, 0], to: range.to };
     await breathe();
   }
-}
-
-async function clear(rows: Rows, range: KeyRange, signal: AbortSignal): Promise<void> {
-  for await (const step of inSteps(rows, range))
-    await write(
-      rows,
-      step.map(
-        ({ key }) =>
-          () =>
-            rows.remove(key),
-      ),
-      signal,
-    );
 }
 
 /** Lets others have the processor. */

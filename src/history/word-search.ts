@@ -12,7 +12,7 @@ import { breathe } from './rows.ts';
 import { candidates } from './search-index.ts';
 import type { SearchPage, SearchQuery, ThreadPlace } from './store.ts';
 import { isListed } from './tables.ts';
-import { type Document, documentsOf } from './word-index.ts';
+import { type Document, documentsOf } from './word-documents.ts';
 import { wantedOf } from './words.ts';
 
 /** Up to so many threads are looked at one by one rather than in the order of the list. */
