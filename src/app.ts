@@ -40,6 +40,7 @@ import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
+import { compactionHandlers } from './threads/compaction-handlers.ts';
 import { forkHandlers } from './threads/fork-handlers.ts';
 import { goalHandlers } from './threads/goal-handlers.ts';
 import { historyHandlers } from './threads/history-handlers.ts';
@@ -203,6 +204,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...searchHandlers(registry),
       ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
       ...shellHandlers({ registry, settings }),
+      ...compactionHandlers(registry, settings),
       ...configHandlers({ source: config, cwd }),
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),

@@ -84,8 +84,13 @@ export const ThreadEvent = schema(() =>
       /** From here on the turn is held as if it had been begun under the ceiling. */
       isCapped: z.literal(true).optional(),
     }),
-    /** An empty `turnId`: a client put it there, outside any turn. */
-    z.object({ type: z.literal('contextAdded'), ...inTurn, items: z.array(ContextItem()) }),
+    /** An empty `turnId`: a client put it there, outside any turn. `replaces`: the model's view begins anew with it. */
+    z.object({
+      type: z.literal('contextAdded'),
+      ...inTurn,
+      items: z.array(ContextItem()),
+      replaces: z.literal(true).optional(),
+    }),
     z.object({
       type: z.literal('usageReported'),
       ...inTurn,

@@ -81,8 +81,19 @@ const CommandExecutionItem = schema(() =>
   }),
 );
 
+/** The model's view of the thread was replaced by a shorter one. */
+const ContextCompactionItem = schema(() =>
+  z.object({ type: z.literal('contextCompaction'), id: z.string(), ...times }),
+);
+
 export const Item = schema(() =>
-  z.discriminatedUnion('type', [UserMessageItem(), AgentMessageItem(), ReasoningItem(), CommandExecutionItem()]),
+  z.discriminatedUnion('type', [
+    UserMessageItem(),
+    AgentMessageItem(),
+    ReasoningItem(),
+    CommandExecutionItem(),
+    ContextCompactionItem(),
+  ]),
 );
 export type Item = Infer<typeof Item>;
 export type ItemOf<T extends Item['type']> = Extract<Item, { type: T }>;
@@ -113,4 +124,8 @@ export function agentMessage(id: string, phase: ItemOf<'agentMessage'>['phase'],
 
 export function reasoning(id: string, atMs: number): ItemOf<'reasoning'> {
   return { type: 'reasoning', id, summary: [], content: [], startedAtMs: atMs, completedAtMs: null };
+}
+
+export function contextCompaction(id: string, atMs: number): ItemOf<'contextCompaction'> {
+  return { type: 'contextCompaction', id, startedAtMs: atMs, completedAtMs: null };
 }

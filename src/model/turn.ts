@@ -23,6 +23,7 @@ export const ErrorInfo = schema(() =>
     z.object({ responseStreamConnectionFailed: httpStatus }),
     z.object({ responseStreamDisconnected: httpStatus }),
     z.object({ responseTooManyFailedAttempts: httpStatus }),
+    z.object({ activeTurnNotSteerable: z.object({ turnKind: z.literal('compact') }) }),
   ]),
 );
 export type ErrorInfo = Infer<typeof ErrorInfo>;

@@ -15,6 +15,7 @@ import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type TurnId } from '../model/ids.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { TurnError } from '../model/turn.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -39,9 +40,22 @@ export type OwnWork = (port: TurnPort, signal: AbortSignal) => Promise<readonly 
 export interface OwnTurn {
   readonly work: OwnWork;
   readonly events: readonly ThreadEvent[];
+  /** It compacts the model's view, and so takes no input. */
+  readonly isCompaction?: boolean;
 }
 
 const NO_TEXTS: ReadonlyMap<ItemId, string> = new Map();
+
+/** Why the turn's own work failed. */
+export class TurnFailed extends Error {
+  override readonly name = 'TurnFailed';
+  readonly error: TurnError;
+
+  constructor(error: TurnError) {
+    super(error.message);
+    this.error = error;
+  }
+}
 
 export class RunningTurn {
   readonly id: TurnId;
@@ -54,7 +68,7 @@ export class RunningTurn {
   readonly #steering: SteeringBox;
   readonly #settled = deferred();
   readonly #done = deferred();
-  readonly #own: OwnWork | undefined;
+  readonly #own: OwnTurn | undefined;
   readonly #beside = new Set<Promise<void>>();
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
@@ -63,7 +77,7 @@ export class RunningTurn {
   #settings: ThreadSettings | undefined;
 
   /** `own`: what the turn does in place of asking the backend. */
-  constructor(id: TurnId, thread: ThreadLog, parts: TurnParts, own?: OwnWork) {
+  constructor(id: TurnId, thread: ThreadLog, parts: TurnParts, own?: OwnTurn) {
     this.#own = own;
     this.id = id;
     this.done = this.#done.promise;
@@ -80,6 +94,15 @@ export class RunningTurn {
   /** Its end is stored, and it was neither interrupted nor a failure. */
   get hasCompleted(): boolean {
     return this.#hasCompleted;
+  }
+
+  get isCompaction(): boolean {
+    return this.#own?.isCompaction ?? false;
+  }
+
+  /** Changes how the rest of the turn asks its model. */
+  adjust(wishes: Partial<Pick<ThreadSettings, 'model' | 'effort' | 'summary' | 'serviceTier'>>): void {
+    this.#settings = { ...(this.#settings ?? this.#thread.accepted.meta.settings), ...wishes };
   }
 
   /** Hands over input that is on disk. */
@@ -125,7 +148,7 @@ export class RunningTurn {
 
   /** Runs to the end; `finish` stores the last events in the order of the thread's other changes. Never rejects. */
   async drive(finish: (store: () => Promise<void>) => Promise<void>): Promise<void> {
-    this.#settings = this.#thread.accepted.meta.settings;
+    this.#settings ??= this.#thread.accepted.meta.settings;
     try {
       const end = await this.#run();
       this.#settled.resolve();
@@ -143,7 +166,7 @@ export class RunningTurn {
 
   async #run(): Promise<TurnEnd> {
     try {
-      return await (this.#own ? this.#runOwn(this.#own) : this.#runBackend());
+      return await (this.#own ? this.#runOwn(this.#own.work) : this.#runBackend());
     } finally {
       while (this.#beside.size > 0) await Promise.all(this.#beside);
       this.#isEnding = true;
@@ -151,7 +174,12 @@ export class RunningTurn {
   }
 
   async #runOwn(work: OwnWork): Promise<TurnEnd> {
-    if (!this.#abort.signal.aborted) await this.#do(work);
+    try {
+      if (!this.#abort.signal.aborted) await this.#do(work);
+    } catch (error) {
+      if (!(error instanceof TurnFailed)) throw error;
+      return { status: 'failed', error: error.error };
+    }
     return { status: this.#abort.signal.aborted ? 'interrupted' : 'completed' };
   }
 
@@ -160,6 +188,7 @@ export class RunningTurn {
       this.#notes.push(...(await work(this.#port(), this.#abort.signal)));
     } catch (error) {
       if (this.#abort.signal.aborted) return;
+      if (error instanceof TurnFailed) throw error;
       const about = { err: error, threadId: this.#thread.threadId, turnId: this.id };
       this.#parts.log.error(about, 'work of a turn failed');
     }
@@ -173,7 +202,9 @@ export class RunningTurn {
     const request = {
       threadId: this.#thread.threadId,
       turnId: this.id,
-      settings,
+      get settings() {
+        return port.settings();
+      },
       instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
       context: await this.#thread.context(),
       ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),

@@ -12,6 +12,8 @@ import type { Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import { compaction } from './compaction.ts';
+import { isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
 import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
@@ -183,17 +185,37 @@ export class ThreadRuntime implements Closable {
     return () => join(work);
   }
 
+  /** Accepts a turn that compacts the model's view; like `startShell`, but rejects as *conflict* while a turn runs. */
+  startCompaction(once?: Once): Promise<() => void> {
+    const { backend, clock } = this.#parts;
+    return this.#mailbox.run(async () => {
+      const turnId = newId();
+      const context = () => this.#log.context();
+      const own = compaction(turnId, { backend, clock, context, usage: this.meta.usage });
+      await this.#accept(emptyTurn(turnId), [], once, { ...own, isCompaction: true });
+      return () => this.begin(turnId);
+    });
+  }
+
+  /** Changes how the rest of the turn asks its model; false: it does not run. */
+  adjustTurn(turnId: TurnId, wishes: Parameters<RunningTurn['adjust']>[0]): boolean {
+    if (this.#running?.id !== turnId) return false;
+    this.#running.adjust(wishes);
+    return true;
+  }
+
   /** Adds input to the running turn: on disk when this settles. */
   steer(expected: TurnId, { input, clientId, isCapped }: SteerInput, once?: Once): Promise<void> {
     return this.#mailbox.run(async () => {
       const running = this.#running;
       const active = this.activeTurnId;
       const { threadId } = this;
-      if (!running || active === undefined) throw new AppError('conflict', 'no active turn to steer', { threadId });
+      if (!running || active === undefined) throw nothingToDo('steer', threadId);
       if (active !== expected) {
         const text = `expected active turn id \`${expected}\` but found \`${active}\``;
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
+      if (running.isCompaction) throw notSteerable(threadId);
       const event = {
         type: 'steered' as const,
         turnId: active,
@@ -217,7 +239,7 @@ export class ThreadRuntime implements Closable {
     const { threadId } = this;
     if (!running || active === undefined) {
       if (turnId === '') return;
-      throw new AppError('conflict', 'no active turn to interrupt', { threadId });
+      throw nothingToDo('interrupt', threadId);
     }
     if (turnId !== '' && turnId !== active) {
       const text = `expected active turn id ${turnId} but found ${active}`;
@@ -262,7 +284,7 @@ export class ThreadRuntime implements Closable {
   /** Stores the beginning of a turn; what goes with it is in the same transaction. */
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
-    this.#running = this.#prepare(turn.turnId, own?.work);
+    this.#running = this.#prepare(turn.turnId, own);
     try {
       const events = startEvents(turn, this.#parts.clock.now());
       await this.#log.append([...before, ...events, ...(own?.events ?? [])], once);
@@ -274,14 +296,10 @@ export class ThreadRuntime implements Closable {
 
   #requireIdle(): void {
     const active = this.activeTurnId;
-    if (active === undefined) return;
-    throw new AppError('conflict', 'thread already has an active turn', {
-      threadId: this.threadId,
-      activeTurnId: active,
-    });
+    if (active !== undefined) throw isBusy(this.threadId, active);
   }
 
-  #prepare(turnId: TurnId, own?: OwnWork): RunningTurn {
+  #prepare(turnId: TurnId, own?: OwnTurn): RunningTurn {
     const { store, backend, tools, clock, log } = this.#parts;
     return new RunningTurn(turnId, this.#log, { store, backend, tools, grants: this.#grants, clock, log }, own);
   }

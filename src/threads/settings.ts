@@ -211,7 +211,8 @@ const clash = (one: string, other: string): AppError =>
 
 type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
 
-function given<T extends object>(wishes: T): Given<T> {
+/** What is really wished for: neither absent nor null. */
+export function given<T extends object>(wishes: T): Given<T> {
   return Object.fromEntries(
     Object.entries(wishes).filter(([, value]) => value !== undefined && value !== null),
   ) as Given<T>;

@@ -145,7 +145,8 @@ export class ThreadLog {
     const before = waitingFlags(this.#accepted.turn);
     const stored = { seq: this.#accepted.head + 1, atMs: this.#parts.clock.now(), event };
     this.#accepted = applyEvent(this.#accepted, stored, lastSeq(stored));
-    if (event.type === 'contextAdded') this.#parts.contexts.add(this, event.items);
+    if (event.type === 'contextAdded' && event.replaces) this.forget();
+    else if (event.type === 'contextAdded') this.#parts.contexts.add(this, event.items);
     if (event.type === 'turnsReverted') this.forget();
     if (event.type !== 'approvalRequested' && event.type !== 'approvalResolved') return event;
     const after = waitingFlags(this.#accepted.turn);

@@ -60,6 +60,7 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
   const text = ending.texts.get(item.id);
   switch (item.type) {
     case 'userMessage':
+    case 'contextCompaction':
       return { ...item, completedAtMs };
     case 'agentMessage':
       return { ...item, text: text ?? item.text, completedAtMs };

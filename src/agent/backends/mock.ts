@@ -4,6 +4,7 @@ import { type Clock, sleep, systemClock } from '../../base/clock.ts';
 import { throwIfAborted, unlessAborted } from '../../base/signals.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { Backend } from '../backend.ts';
+import { COMPACTION_PROMPT } from '../compaction.ts';
 import { type ModelClient, ModelError, type ModelEvent, type ModelRequest } from '../models/client.ts';
 import { usageOf } from '../models/usage.ts';
 import { COMMAND_TOOL } from './command-tool.ts';
@@ -48,6 +49,7 @@ async function* answer(
 ): AsyncGenerator<readonly ModelEvent[], void> {
   throwIfAborted(signal);
   const { text, done } = placeIn(request.context);
+  if (text === COMPACTION_PROMPT) return yield* summary(request);
   let spoken = 0;
   for (const step of nextSteps(readScript(text), done)) {
     for await (const events of perform(step, clock, signal)) yield events;
@@ -59,6 +61,16 @@ async function* answer(
   }
   yield [
     { type: 'usage', usage: usageFor(request, spoken) },
+    { type: 'finished', reason: 'stop' },
+  ];
+}
+
+function* summary(request: ModelRequest): Generator<readonly ModelEvent[], void> {
+  const text = `A conversation of ${request.context.length - 1} entries, summarised.`;
+  yield [
+    { type: 'messageStarted', id: null, phase: null },
+    { type: 'messageCompleted', text, phase: null },
+    { type: 'usage', usage: usageFor(request, 1) },
     { type: 'finished', reason: 'stop' },
   ];
 }

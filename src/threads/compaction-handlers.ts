@@ -1,0 +1,38 @@
+// Compacting the model's view of a thread, and changing how the rest of a turn asks its model.
+
+import { AppError } from '../base/errors.ts';
+import { implement, type Route } from '../rpc/router.ts';
+import { tenantOf } from './access.ts';
+import { compactionMethods } from './compaction-methods.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { checkMayRun, given, type SettingsParts } from './settings.ts';
+import { checkEnvironments } from './thread-handlers.ts';
+
+export function compactionHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
+  return implement(compactionMethods, {
+    threadCompactStart: async ({ threadId }, context) => {
+      const runtime = await registry.load(tenantOf(context), threadId);
+      if (runtime.meta.archived)
+        throw new AppError('conflict', `thread ${threadId} is archived: unarchive it first`, { threadId });
+      await checkMayRun(runtime.meta.settings, context.session.principal, settings);
+      const reply = {};
+      const release = runtime.hold();
+      let begin = () => {};
+      context.afterReply(() => {
+        release();
+        begin();
+      });
+      begin = await runtime.startCompaction(context.once(reply));
+      return reply;
+    },
+
+    turnSettingsUpdate: async ({ threadId, turnId, approvalsReviewer, environments, ...wishes }, context) => {
+      if (approvalsReviewer && approvalsReviewer !== 'user')
+        throw new AppError('invalid', `approvalsReviewer "${approvalsReviewer}" is not supported`, { threadId });
+      checkEnvironments(environments);
+      const runtime = await registry.load(tenantOf(context), threadId);
+      await checkMayRun(runtime.meta.settings, context.session.principal, settings);
+      return { status: runtime.adjustTurn(turnId, given(wishes)) ? 'applied' : 'targetUnavailable' };
+    },
+  });
+}

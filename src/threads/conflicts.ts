@@ -1,0 +1,19 @@
+// What a thread refuses because of what it is doing.
+
+import { AppError } from '../base/errors.ts';
+import type { ThreadId, TurnId } from '../model/ids.ts';
+import { turnError } from '../model/turn.ts';
+
+export const isBusy = (threadId: ThreadId, activeTurnId: TurnId): AppError =>
+  new AppError('conflict', 'thread already has an active turn', { threadId, activeTurnId });
+
+export const nothingToDo = (what: 'steer' | 'interrupt', threadId: ThreadId): AppError =>
+  new AppError('conflict', `no active turn to ${what}`, { threadId });
+
+export function notSteerable(threadId: ThreadId): AppError {
+  const message = 'cannot steer a compact turn';
+  return new AppError('conflict', message, {
+    ...turnError(message, { activeTurnNotSteerable: { turnKind: 'compact' } }),
+    threadId,
+  });
+}
