@@ -132,27 +132,35 @@ export class LmdbRows implements Rows {
     return { entries: stats.entryCount ?? 0, freeBytes: free * (stats.pageSize ?? 0) };
   }
 
-  /** How many rows are missing that the database says it has; undefined while somebody writes. */
-  async missingRows(): Promise<number | undefined> {
+  /**
+   * Walks all keys from leaf to leaf, without being led by what lies above them: `missing` is how many rows the database says
+   * it has and has not, `fitting` how many keys fit. Undefined while somebody writes.
+   */
+  async census(
+    fits: (key: Key) => boolean,
+  ): Promise<{ readonly missing: number; readonly fitting: number } | undefined> {
     const before = this.#root.getStats() as Partial<Record<string, number>>;
-    let [count, start] = [0, [0] as LmdbKey];
+    let [count, fitting, start] = [0, 0, [0] as LmdbKey];
     for (;;) {
-      const keys: Key[] = [];
+      const step: Key[] = [];
       try {
-        for (const key of this.#root.getKeys({ start, limit: RAW_STEP })) keys.push(key);
+        for (const key of this.#root.getKeys({ start, limit: RAW_STEP })) {
+          if (compareKeys(step.at(-1) ?? start, key) > 0) throw new Error('its keys are out of order');
+          step.push(key);
+        }
       } catch (error) {
         throw unreadable(error);
       }
-      const [first, last] = [keys[0], keys.at(-1)];
-      if (first === undefined || last === undefined) break;
-      if (compareKeys(first, start) < 0 || compareKeys(last, first) < 0)
-        throw unreadable(new Error('its keys are out of order'));
-      count += keys.length;
+      const last = step.at(-1);
+      if (last === undefined) break;
+      count += step.length;
+      fitting += step.filter(fits).length;
       start = [...last, 0];
       await breathe();
     }
     const after = this.#root.getStats() as Partial<Record<string, number>>;
-    return before.lastTxnId === after.lastTxnId ? (after.entryCount ?? 0) - count : undefined;
+    const missing = (after.entryCount ?? 0) - count;
+    return before.lastTxnId === after.lastTxnId ? { missing, fitting } : undefined;
   }
 
   async write<T>(work: () => T): Promise<T> {

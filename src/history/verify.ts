@@ -53,7 +53,7 @@ export async function verifyHistory(
       result.records += walk.records;
       if (walk.damage) result.damages.push(walk.damage);
     }
-    if (options.threadId === undefined && result.damages.length === 0) await checkCount(rows);
+    if (options.threadId === undefined && result.damages.length === 0) await checkCensus(rows, result.threads);
     if (options.threadId !== undefined && result.threads === 0)
       throw new AppError('notFound', `thread not found: ${options.threadId}`, { threadId: options.threadId });
     return result;
@@ -62,11 +62,12 @@ export async function verifyHistory(
   }
 }
 
-/** Rows that nothing leads to any more leave no other trace. */
-async function checkCount(rows: LmdbRows): Promise<void> {
-  const missing = await rows.missingRows();
-  if (missing === undefined || missing === 0) return;
-  throw new AppError('unavailable', `${Math.abs(missing)} stored values cannot be found any more`, { kind: 'damaged' });
+/** Rows and threads that nothing leads to any more leave no other trace. */
+async function checkCensus(rows: LmdbRows, threads: number): Promise<void> {
+  const found = await rows.census((key) => key[1] === 't' && key[3] === 'h' && key.length === 4);
+  if (found === undefined || (found.missing === 0 && found.fitting === threads)) return;
+  const lost = found.missing === 0 ? `${found.fitting - threads} threads` : `${found.missing} stored values`;
+  throw new AppError('unavailable', `${lost} cannot be found any more`, { kind: 'damaged' });
 }
 
 type ReadBlob = (hash: string) => Promise<string | undefined>;
