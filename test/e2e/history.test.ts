@@ -1,0 +1,80 @@
+// The commands that look after a history, as they are typed: beside a running server, alone, and on a file that is damaged.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run, scratch, serve } from './executable.ts';
+
+/** Many programs are started one after the other. */
+const LIMIT_MS = 180_000;
+
+/** Runs a turn; gives the id of its thread. */
+async function turn(data: string): Promise<string> {
+  const { code, stdout } = await run(['exec', '--json', '--backend', 'mock', '--data-dir', data, 'say hello']);
+  expect(code).toBe(0);
+  return /"threadId":"([^"]+)"/.exec(stdout)![1]!;
+}
+
+const history = (data: string, ...args: string[]) => run(['history', ...args, '--data-dir', data]);
+
+test(
+  'a thread is exported, proved, and brought into another history; a server that runs is not disturbed',
+  async () => {
+    const [data, other, out] = [scratch(), scratch(), scratch()];
+    const thread = await turn(data);
+    const { program } = await serve(['--data-dir', data, '--listen', `unix://${join(scratch(), 's')}`]);
+    try {
+      const { stdout } = await history(data, 'stats', '--json');
+      expect(JSON.parse(stdout)).toMatchObject({ tenants: [{ tenant: 'local', threads: 1, turns: 1 }] });
+      expect(await history(data, 'verify')).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('all as written'),
+      });
+      expect(await history(data, 'backup', join(out, 'backup'))).toMatchObject({ code: 0 });
+      for (const command of ['compact', 'import'] as const) {
+        const refused = await history(data, command, ...(command === 'import' ? [join(out, 'none')] : []));
+        expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/a server runs on .*: stop it first/) });
+      }
+    } finally {
+      program.child.kill('SIGTERM');
+      await program.ended;
+    }
+    const listed = await history(join(out, 'backup'), 'verify');
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^1 thread/) });
+    expect(await history(data, 'compact')).toMatchObject({ code: 0 });
+    const file = join(out, 'thread.jsonl');
+    expect(await history(data, 'export', thread, '-o', file)).toMatchObject({ code: 0 });
+    expect(await run(['history', 'verify', '--file', file])).toMatchObject({ code: 0 });
+    expect(await history(other, 'import', file)).toMatchObject({ code: 0, stdout: expect.stringContaining(thread) });
+    expect(await history(other, 'verify', '--thread', thread)).toMatchObject({ code: 0 });
+    const missing = await history(data, 'export', 'no-such-thread');
+    expect(missing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('thread not found') });
+    expect(await history(other, 'import', join(out, 'no-such-file'))).toMatchObject({ code: 1 });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a damaged file is told with its path, refused by a server, and replaced by the backup',
+  async () => {
+    const [data, out] = [scratch(), scratch()];
+    await turn(data);
+    const backup = join(out, 'backup');
+    expect(await history(data, 'backup', backup)).toMatchObject({ code: 0 });
+    const file = join(data, 'history', 'data.mdb');
+    const content = readFileSync(file);
+    // All pages but the first two, so that it still begins like a database.
+    writeFileSync(file, content.fill(0xa5, 8192));
+    expect(await history(data, 'verify')).toMatchObject({ code: 1, stderr: expect.stringContaining(file) });
+    for (const _ of [1, 2, 3]) {
+      const server = await run(['app-server', '--backend', 'mock', '--data-dir', data]);
+      expect(server).toMatchObject({ code: 1, signal: null, stderr: expect.stringContaining('history') });
+    }
+    expect(await history(data, 'repair', '--from', backup)).toMatchObject({ code: 0 });
+    expect(await history(data, 'verify')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^1 thread/) });
+    expect(readdirSync(data).some((name) => name.startsWith('history.damaged-'))).toBe(true);
+    expect(existsSync(join(data, 'history', 'in-use.json'))).toBe(false);
+    await turn(data);
+  },
+  LIMIT_MS,
+);
