@@ -119,7 +119,7 @@ function forkedMeta(
     updatedAtMs: now,
     recencyAtMs: now,
     archived: false,
-    name: null,
+    name: source.name,
     preview: '',
     title: params.title ?? null,
     metadata: params.metadata ?? null,
