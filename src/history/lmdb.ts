@@ -1,9 +1,10 @@
 // The durable history: LMDB for records, files for long values, in one directory.
 
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
-import { isAppError } from '../base/errors.ts';
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { ThreadId } from '../model/ids.ts';
 import { openBlobs } from './blobs.ts';
@@ -155,10 +156,27 @@ export async function openForImport(options: LmdbHistoryOptions, tenant: string)
   return { target, close: () => rows.close() };
 }
 
+/** A disk that refuses the first pages of a new database would end the process. */
+function tryRoom(directory: string): void {
+  const trial = join(recordsDirectory(directory), 'room');
+  try {
+    writeFileSync(trial, Buffer.alloc(65_536), { mode: 0o600 });
+    rmSync(trial);
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      `the history cannot be made in ${directory}: ${messageOf(error)}`,
+      {},
+      { cause: error },
+    );
+  }
+}
+
 async function openRows(directory: string): Promise<LmdbRows> {
   const file = recordsFile(directory);
   // Power was cut during the very first opening: nothing was acknowledged yet.
   if (!existsSync(blobsDirectory(directory)) && headerProblem(file) !== undefined) renameSync(file, `${file}.torn`);
+  if (!existsSync(file)) tryRoom(directory);
   try {
     await migrate(directory);
     return new LmdbRows(recordsDirectory(directory));
