@@ -1,5 +1,7 @@
 // Pure: where a term lies in a text, and what is shown around it.
 
+import { needsWordStart, WORD_START } from './words.ts';
+
 /** Characters shown before and behind what was found. */
 const AROUND = 80;
 
@@ -21,6 +23,12 @@ export function patternOf(term: string): RegExp {
     .map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))
     .join('\\s+');
   return new RegExp(literal, 'giu');
+}
+
+/** The same, only where the index finds it: words from their beginning on. */
+export function wordPatternOf(term: string): RegExp {
+  const pattern = patternOf(term);
+  return needsWordStart(term.trim()) ? new RegExp(`${WORD_START}${pattern.source}`, pattern.flags) : pattern;
 }
 
 export function firstMatch(text: string, pattern: RegExp): Match | undefined {

@@ -16,6 +16,7 @@ import { readItem, readItems, readTurn, readTurns } from './pages.ts';
 import { readContext, readEvents, type Source } from './reader.ts';
 import { rebuildThread } from './rebuild.ts';
 import { hideThread, removeRows } from './removal.ts';
+import { breathe } from './rows.ts';
 import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
 import { openSections } from './sections.ts';
 import type {
@@ -33,15 +34,12 @@ import type {
   ThreadStore,
   TurnQuery,
 } from './store.ts';
+import { WAITING_AT_MOST } from './word-documents.ts';
 import { WordIndex } from './word-index.ts';
 import { searchThreads } from './word-search.ts';
 
 /** Threads of one page whose rows are made anew before it is given. */
 const MENDED_AT_ONCE = 32;
-
-/** Threads that a search lets the word index read first, and for how long, in ms. */
-const FEW_WAITING = 64;
-const PATIENCE_MS = 100;
 
 export class RowThreadStore implements ThreadStore {
   readonly ledger: LedgerRows;
@@ -178,9 +176,8 @@ export class RowThreadStore implements ThreadStore {
   }
 
   async search(query: SearchQuery): Promise<SearchPage> {
-    // What was said a moment ago is found, unless there is much to read first.
-    if (this.#words.waiting(FEW_WAITING + 1) <= FEW_WAITING)
-      await Promise.race([this.#words.fill(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+    void this.#words.fill();
+    await breathe();
     return searchThreads(this.#source, query, (id) => spared(() => this.#log.peek(id)));
   }
 
@@ -232,9 +229,14 @@ export class RowThreadStore implements ThreadStore {
     if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
     this.#unseen = 0;
     const { rows, keys } = this.#source;
-    if (this.#words.waiting(FEW_WAITING / 2) === FEW_WAITING / 2) void this.#words.fill();
+    if (this.#words.waiting(WAITING_AT_MOST / 2) === WAITING_AT_MOST / 2) void this.#words.fill();
     if (rows.scan({ ...below(keys.fresh()), limit: FRESH_AT_MOST / 2 }).length < FRESH_AT_MOST / 2) return;
     void this.indexed();
+  }
+
+  /** Resolves when the word index has all messages that there are now. */
+  worded(): Promise<void> {
+    return this.#words.fill();
   }
 
   /** Resolves when the search index has all texts that there are now. */

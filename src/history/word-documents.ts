@@ -14,6 +14,9 @@ const DOCUMENT_CHARACTERS = 64 * 1024;
 /** Characters of one message that count. */
 const MESSAGE_CHARACTERS = 256 * 1024;
 
+/** Threads that may wait for the index: every search looks at what they have new. */
+export const WAITING_AT_MOST = 64;
+
 export interface Document {
   readonly n: number;
   readonly from: Seq;
@@ -51,8 +54,7 @@ export async function draftsOf(
   id: ThreadId,
   most: number,
 ): Promise<{ readonly drafts: readonly Draft[]; readonly isWhole: boolean }> {
-  const { rows, keys } = source;
-  const through = Number(spared(() => rows.get(keys.worded(id))) ?? 0);
+  const through = enteredThrough(source, id);
   const drafts: Draft[] = [];
   let total = 0;
   let open = lastDraft(source, id, through);
@@ -68,6 +70,23 @@ export async function draftsOf(
   }
   return { drafts, isWhole: true };
 }
+
+/** What threads have that is not entered, unless too many have something. */
+export function unentered(source: Source): ReadonlyMap<ThreadId, Pick<Document, 'from' | 'to'>> {
+  const { rows, keys } = source;
+  const due = rows.scan({ ...below(keys.due()), limit: WAITING_AT_MOST + 1 });
+  if (due.length > WAITING_AT_MOST) return new Map();
+  return new Map(
+    due.flatMap(({ text }) => {
+      if (text === '') return [];
+      const [id] = JSON.parse(text) as [ThreadId, Seq];
+      return [[id, { from: enteredThrough(source, id) + 1, to: openFrom(source, id) - 1 }]];
+    }),
+  );
+}
+
+const enteredThrough = ({ rows, keys }: Source, id: ThreadId): Seq =>
+  Number(spared(() => rows.get(keys.worded(id))) ?? 0);
 
 /** Inside a transaction: what a removal has to know, before any of its words are entered. */
 export function putDocument(rows: Rows, keys: Keys, id: ThreadId, draft: Draft): void {

@@ -11,11 +11,11 @@ import { type Draft, draftsOf, putDocument } from './word-documents.ts';
 /** Another kind of index is made anew. */
 const VERSION = '1';
 /** Time for which one transaction may hold up others, in ms. */
-const CHUNK_MS = 10;
+const CHUNK_MS = 15;
 /** Threads, and words, entered together. */
 const THREADS = 500;
-const WORDS = 100_000;
-/** Threads that wait, above which the work rests as long as it takes. */
+const WORDS = 250_000;
+/** Threads that wait, above which the work rests for half of the time that it takes. */
 const MANY = 64;
 
 /** Inside a transaction: there are messages up to `seq` that the index does not have. */
@@ -72,7 +72,7 @@ export class WordIndex {
       if (due.length === 0) return;
       const started = performance.now();
       await this.#enter(await this.#read(due));
-      if (due.length > MANY) await rest(performance.now() - started, this.#signal);
+      if (due.length > MANY) await rest((performance.now() - started) / 2, this.#signal);
       else await breathe();
     }
   }
@@ -80,7 +80,7 @@ export class WordIndex {
   /** Everything is entered anew: what is there goes, and every thread waits. */
   async #begin(): Promise<void> {
     const { rows, keys } = this.#source;
-    for (const prefix of [keys.word(), keys.document(), keys.due()])
+    for (const prefix of [keys.word(), keys.document()])
       for await (const step of stepsIn(rows, below(prefix))) await this.#inSlices(step, ({ key }) => rows.remove(key));
     for (const archived of [false, true])
       for await (const step of stepsIn(rows, below(keys.listed(archived, 'createdAt'))))
@@ -122,16 +122,15 @@ export class WordIndex {
     const refresh = () => {
       due = new Set(entries.filter(isDue));
     };
-    await this.#inSlices(
-      byWord(entries),
-      ([word, places]) => {
-        const numbers = places.flatMap(({ entry, draft }) =>
-          due.has(entry) && draft.n !== undefined ? [draft.n] : [],
-        );
-        post(rows, keys, word, numbers);
-      },
-      refresh,
-    );
+    const parts = entries.flatMap((entry) => entry.drafts.map((draft) => ({ entry, draft })));
+    const enterWord = ([word, places]: readonly [string, readonly number[]]) => {
+      const numbers = places.flatMap((index) => {
+        const { entry, draft } = parts[index] as (typeof parts)[number];
+        return due.has(entry) && draft.n !== undefined ? [draft.n] : [];
+      });
+      post(rows, keys, word, numbers);
+    };
+    await this.#inSlices(byWord(parts.map(({ draft }) => draft)), enterWord, refresh);
     await this.#inSlices(entries, (entry) => {
       if (!isDue(entry)) return;
       const last = entry.drafts.at(-1);
@@ -163,16 +162,15 @@ export async function forgetWords({ rows, keys }: Source, id: ThreadId): Promise
   if (rows.get(keys.due(id)) !== undefined) await rows.write(() => rows.remove(keys.due(id)));
 }
 
-/** Sorted, so that neighbouring rows are written together. */
-function byWord(entries: readonly Entry[]): [string, { readonly entry: Entry; readonly draft: Draft }[]][] {
-  const found = new Map<string, { readonly entry: Entry; readonly draft: Draft }[]>();
-  for (const entry of entries)
-    for (const draft of entry.drafts)
-      for (const word of draft.added) {
-        const places = found.get(word);
-        if (places === undefined) found.set(word, [{ entry, draft }]);
-        else places.push({ entry, draft });
-      }
+/** Each word with the places of the drafts to which it was added; sorted, so that neighbouring rows are written together. */
+function byWord(drafts: readonly Draft[]): [string, number[]][] {
+  const found = new Map<string, number[]>();
+  for (const [index, { added }] of drafts.entries())
+    for (const word of added) {
+      const places = found.get(word);
+      if (places === undefined) found.set(word, [index]);
+      else places.push(index);
+    }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 

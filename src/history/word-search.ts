@@ -4,7 +4,7 @@ import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { byPlace, isBehind, sortValue, walkListed } from './catalogue.ts';
 import { spared } from './checksum.ts';
-import { firstMatch, patternOf, type Snippet, snippetOf } from './matches.ts';
+import { firstMatch, patternOf, type Snippet, snippetOf, wordPatternOf } from './matches.ts';
 import { messagesOf } from './messages.ts';
 import { documentsWith } from './postings.ts';
 import type { Source } from './reader.ts';
@@ -12,7 +12,7 @@ import { breathe } from './rows.ts';
 import { candidates } from './search-index.ts';
 import type { SearchPage, SearchQuery, ThreadPlace } from './store.ts';
 import { isListed } from './tables.ts';
-import { type Document, documentsOf } from './word-documents.ts';
+import { type Document, documentsOf, unentered } from './word-documents.ts';
 import { wantedOf } from './words.ts';
 
 /** Up to so many threads are looked at one by one rather than in the order of the list. */
@@ -31,13 +31,15 @@ export async function searchThreads(
   query: SearchQuery,
   metaOf: (id: ThreadId) => ThreadMeta | undefined,
 ): Promise<SearchPage> {
+  // In this order: what is entered meanwhile is in both.
+  const fresh = unentered(source);
   const found = numbersFor(source, query.term);
   const titled = candidates(source.rows, source.keys, query.term.toLowerCase(), FEW);
   const places =
     found !== undefined && found.size <= FEW && titled !== undefined
-      ? fewPlaces(source, [...found], titled, query, metaOf)
+      ? fewPlaces(source, [...found], [...titled, ...fresh.keys()], query, metaOf)
       : walkListed(source.rows, source.keys, query);
-  return new Search(source, query, { numbers: found, titled: titled && new Set(titled) }, metaOf).page(places);
+  return new Search(source, query, { numbers: found, titled: titled && new Set(titled), fresh }, metaOf).page(places);
 }
 
 interface Candidates {
@@ -45,7 +47,12 @@ interface Candidates {
   readonly numbers: ReadonlySet<number> | undefined;
   /** Threads among which are all that have it in preview or name; undefined: these may be many. */
   readonly titled: ReadonlySet<ThreadId> | undefined;
+  /** What is not in the index yet. */
+  readonly fresh: ReadonlyMap<ThreadId, Stretch>;
 }
+
+/** Messages of a thread. */
+type Stretch = Pick<Document, 'from' | 'to'>;
 
 class Search {
   readonly #source: Source;
@@ -53,6 +60,7 @@ class Search {
   readonly #candidates: Candidates;
   readonly #metaOf: (id: ThreadId) => ThreadMeta | undefined;
   readonly #pattern: RegExp;
+  readonly #wordPattern: RegExp;
   #documents = 0;
 
   constructor(
@@ -66,6 +74,7 @@ class Search {
     this.#candidates = candidates;
     this.#metaOf = metaOf;
     this.#pattern = patternOf(query.term);
+    this.#wordPattern = wordPatternOf(query.term);
   }
 
   async page(next: () => ThreadPlace | undefined): Promise<SearchPage> {
@@ -99,15 +108,17 @@ class Search {
   }
 
   /** Where in the thread the term may be; undefined: nowhere. */
-  #documentsOf(id: ThreadId): readonly Document[] | undefined {
-    const { numbers, titled } = this.#candidates;
+  #documentsOf(id: ThreadId): readonly Stretch[] | undefined {
+    const { numbers, titled, fresh } = this.#candidates;
     const all = documentsOf(this.#source, id);
-    if (numbers === undefined) return all;
-    const some = all.filter(({ n }) => numbers.has(n));
+    const isNew = fresh.get(id);
+    const some: Stretch[] = numbers === undefined ? all : all.filter(({ n }) => numbers.has(n));
+    if (isNew !== undefined) some.push(isNew);
+    if (numbers === undefined) return some;
     return some.length > 0 || titled === undefined || titled.has(id) ? some : undefined;
   }
 
-  async #inMessages(id: ThreadId, documents: readonly Document[]): Promise<Snippet | undefined> {
+  async #inMessages(id: ThreadId, documents: readonly Stretch[]): Promise<Snippet | undefined> {
     for (const { from, to } of documents) {
       this.#documents += 1;
       const snippet = await this.#between(id, from, to);
@@ -118,7 +129,7 @@ class Search {
 
   async #between(id: ThreadId, from: Seq, to: Seq): Promise<Snippet | undefined> {
     for await (const { text } of messagesOf(this.#source, id, from, to + 1)) {
-      const match = firstMatch(text, this.#pattern);
+      const match = firstMatch(text, this.#wordPattern);
       if (match !== undefined) return snippetOf(text, match);
     }
     return undefined;
@@ -146,14 +157,14 @@ function numbersFor({ rows, keys }: Source, term: string): ReadonlySet<number> |
 function fewPlaces(
   { rows, keys }: Source,
   numbers: readonly number[],
-  titled: readonly ThreadId[],
+  others: readonly ThreadId[],
   query: SearchQuery,
   metaOf: (id: ThreadId) => ThreadMeta | undefined,
 ): () => ThreadPlace | undefined {
   const { sortKey, direction, from } = query;
   const sign = direction === 'asc' ? 1 : -1;
   const owners = numbers.map((n) => spared(() => rows.get(keys.document(n)))).filter((id) => id !== undefined);
-  const places = [...new Set([...owners, ...titled])]
+  const places = [...new Set([...owners, ...others])]
     .map(metaOf)
     .filter((meta) => meta !== undefined && isListed(meta))
     .map((meta): ThreadPlace => ({ ms: sortValue(meta as ThreadMeta, sortKey), id: (meta as ThreadMeta).id }))

@@ -5,11 +5,16 @@ const LONGEST = 40;
 
 const RUNS = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts that put no space between words: every two neighbouring characters count as one. */
-const PARTS = new RegExp(
-  `([\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]+)|` +
-    `[^\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]+`,
-  'gu',
-);
+const SPACELESS =
+  '\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Hangul}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
+const PARTS = new RegExp(`([${SPACELESS}]+)|[^${SPACELESS}]+`, 'gu');
+
+/** As a part of a pattern: not behind a character of the same word. */
+export const WORD_START = `(?<!(?![${SPACELESS}])[\\p{L}\\p{N}\\p{M}])`;
+const BEGINS_INSIDE = new RegExp(`^(?:[${SPACELESS}]|[^\\p{L}\\p{N}\\p{M}])`, 'u');
+
+/** Whether the index finds the term only at the beginning of a word. */
+export const needsWordStart = (term: string): boolean => !BEGINS_INSIDE.test(term);
 
 interface Part {
   readonly text: string;

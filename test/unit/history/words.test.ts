@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { firstMatch, matchesIn, patternOf, snippetOf } from '../../../src/history/matches.ts';
+import { firstMatch, matchesIn, patternOf, snippetOf, wordPatternOf } from '../../../src/history/matches.ts';
 import { addWords, wantedOf } from '../../../src/history/words.ts';
 
 const wordsOf = (text: string): string[] => {
@@ -67,6 +67,17 @@ describe('a term in a text', () => {
     expect(firstMatch('axb', patternOf('a.b'))).toBeUndefined();
     expect(firstMatch('what? (yes) [1]', patternOf('? (yes) [1'))).toEqual({ start: 4, end: 14 });
     expect([...matchesIn('aaa a', patternOf('aa'))]).toEqual([{ start: 0, end: 2 }]);
+  });
+
+  it('begins a word where the index finds words only from their beginning', () => {
+    for (const text of ['a fox', 'FOX', '(foxes', '字fox', '_fox']) {
+      expect(firstMatch(text, wordPatternOf('fox'))).toBeDefined();
+    }
+    for (const text of ['xfox', '1fox', 'éfox']) expect(firstMatch(text, wordPatternOf('fox'))).toBeUndefined();
+    for (const term of ['検索', '.5', '+']) {
+      expect(firstMatch(`全文${term}1`, wordPatternOf(term))).toBeDefined();
+      expect(firstMatch(`a${term}`, wordPatternOf(term))).toBeDefined();
+    }
   });
 
   it('is any text without being a pattern', () => {
