@@ -66,7 +66,9 @@ function cutDelta({ rows, keys }: Source, id: ThreadId, after: Seq): Decoded<Sto
 /** A record that cannot be read costs no other: in its place stands a warning that says so. */
 function parse(source: Source, id: ThreadId, row: Row, text: string): Decoded<StoredEvent> {
   try {
-    return decode<StoredEvent>(undamaged(row) && text);
+    const decoded = decode<StoredEvent>(undamaged(row) && text);
+    if (decoded.value.seq !== seqOf(row.key)) throw new Error('it lies in the place of another');
+    return decoded;
   } catch (error) {
     const seq = seqOf(row.key);
     source.log.error({ err: error, threadId: id, seq }, 'a record of the history is damaged');

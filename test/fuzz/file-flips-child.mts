@@ -20,9 +20,11 @@ async function recordsOf(): Promise<Map<string, string>> {
   try {
     for (const { tenant, name } of threadsIn(history.rows)) {
       const keys = keysOf(tenant);
+      // Without a head there is no such thread for anybody.
+      if (history.rows.raw(keys.head(name)) === undefined) continue;
       const range = { from: keys.log(name, 0), to: keys.log(name, Number.MAX_SAFE_INTEGER), limit: 100_000 };
       for (const { key, text, isDamaged } of history.rows.scan(range))
-        if (!isDamaged) records.set(JSON.stringify(key), text);
+        if (!isDamaged && text.endsWith(`"seq":${key[4]}}`)) records.set(JSON.stringify(key), text);
     }
   } finally {
     await history.close();
