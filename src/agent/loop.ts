@@ -65,8 +65,8 @@ const isText = (event: BackendEvent): event is TextEvent =>
 /** Characters of streamed text that may be on their way to the disk before the model is slowed down. */
 const MAX_WAITING_TEXT = 1024 * 1024;
 
-/** Characters of one message or thought; what comes beyond ends the turn, because no client could be shown the whole. */
-const MAX_ITEM_TEXT = 2 * 1024 * 1024;
+/** Bytes of UTF-8 of one message or thought; what comes beyond ends the turn, because the whole would not fit into a frame. */
+const MAX_ITEM_BYTES = 12 * 1024 * 1024;
 const MAX_PART = 64 * 1024;
 
 const textLength = (event: ThreadEvent): number =>
@@ -92,8 +92,8 @@ interface OpenItem {
   readonly text: string[];
   readonly summary: string[][];
   readonly content: string[][];
-  /** Characters of all its texts. */
-  length: number;
+  /** Of all its texts. */
+  bytes: number;
 }
 
 /** Turns the reports of one backend into stored events. */
@@ -124,7 +124,7 @@ class Recorder {
       mustBeDurable ||= event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
       if (this.#isTooLong(event)) {
         await this.#hand(stored, false);
-        return turnError(`the model said more than ${MAX_ITEM_TEXT} characters in one item`, 'other');
+        return turnError(`the model said more than ${MAX_ITEM_BYTES} bytes in one item`, 'other');
       }
       if (isText(event)) stored.push(...this.#textOf(event));
       else stored.push(...(await this.#eventsOf(event)));
@@ -165,7 +165,7 @@ class Recorder {
     const open = this.#open.get(event.itemId);
     if (!open) return [];
     const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: event.parts.flatMap(partsOf) };
-    for (const part of base.parts) open.length += part.length;
+    for (const part of base.parts) open.bytes += Buffer.byteLength(part);
     if (event.type === 'text') {
       for (const part of event.parts) open.text.push(part);
       return [{ ...base, stream: 'text' }];
@@ -179,10 +179,10 @@ class Recorder {
   }
 
   #isTooLong(event: BackendEvent): boolean {
-    if (event.type === 'messageCompleted') return event.text.length > MAX_ITEM_TEXT;
+    if (event.type === 'messageCompleted') return Buffer.byteLength(event.text) > MAX_ITEM_BYTES;
     if (!isText(event)) return false;
-    const before = this.#open.get(event.itemId)?.length ?? 0;
-    return event.parts.reduce((sum, part) => sum + part.length, before) > MAX_ITEM_TEXT;
+    const before = this.#open.get(event.itemId)?.bytes ?? 0;
+    return event.parts.reduce((sum, part) => sum + Buffer.byteLength(part), before) > MAX_ITEM_BYTES;
   }
 
   async #eventsOf(event: Exclude<BackendEvent, TextEvent | { type: 'failed' }>): Promise<ThreadEvent[]> {
@@ -228,7 +228,7 @@ class Recorder {
   ): Promise<ThreadEvent> {
     const id = await this.#options.port.uniqueItemId(own === '' ? null : own, prefix);
     const item = make(id, this.#options.now());
-    this.#open.set(own, { item, text: [], summary: [], content: [], length: 0 });
+    this.#open.set(own, { item, text: [], summary: [], content: [], bytes: 0 });
     return { type: 'itemStarted', ...this.#turn, item };
   }
 

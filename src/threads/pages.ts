@@ -110,11 +110,8 @@ async function turnWithItems(store: ThreadStore, threadId: string, row: TurnRow,
     case 'summary': {
       const ids = [row.firstUserItemId, row.lastMessageId].filter((id) => id !== null);
       const rows = await Promise.all([...new Set(ids)].map((id) => store.item(threadId, id)));
-      return turnView(
-        row,
-        rows.flatMap((found) => (found && isShown(found.item) ? [found.item] : [])),
-        view,
-      );
+      const items = rows.flatMap((found) => (found && isShown(found.item) ? [found.item] : []));
+      return bytesOf(items) > MAX_PAGE_BYTES ? turnView(row, [], 'notLoaded') : turnView(row, items, view);
     }
     case 'full': {
       const items = await allItems(store, threadId, row.id);

@@ -68,14 +68,19 @@ test('a piece beyond all measure comes in small ones', async () => {
 });
 
 test('a message without an end ends the turn, with what was shown of it', async () => {
-  const deltas = Array.from({ length: 10 }, () => words);
+  const deltas = Array.from({ length: 20 }, () => words);
   const model = await startModelServer(stream([responses.created(), ...responses.message('msg_1', deltas)]));
   const server = await startApp({ backend: model });
   const client = await server.connect();
   const threadId = await startThread(client);
   const turn = await runTurn(client, threadId, 'speak');
-  expect(turn).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('2097152 characters') } });
+  expect(turn).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('12582912 bytes') } });
   const shown = client.news('item/agentMessage/delta').map(({ delta }) => delta as string);
   expect((await itemsOf(client, threadId))[1]!.text).toBe(shown.join(''));
+  const later = await server.connect({ experimentalApi: true });
+  const { thread } = await later.request('thread/resume', { threadId, initialTurnsPage: { itemsView: 'full' } });
+  expect(thread.turns).toMatchObject([{ itemsView: 'notLoaded', items: [] }]);
+  for (const message of [...client.transcript, ...later.transcript])
+    expect(bytesOf(message)).toBeLessThan(LARGEST_FRAME);
   await model.close();
 });
