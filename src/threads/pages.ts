@@ -29,6 +29,14 @@ const MAX_PAGE_BYTES = 6 * 1024 * 1024;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
+/** What is shown, and how many bytes of JSON it takes: writing it out is dear, and is done once. */
+interface Sized<T> {
+  readonly shown: T;
+  readonly bytes: number;
+}
+
+const sized = <T>(shown: T): Sized<T> => ({ shown, bytes: bytesOf(shown) });
+
 export const limitOf = (limit: number | null | undefined, most: number): number =>
   limit === null || limit === undefined ? Math.min(DEFAULT_LIMIT, most) : Math.min(Math.max(limit, 1), most);
 
@@ -66,7 +74,7 @@ export async function itemsPage(
     ...(from ? { from } : {}),
   });
   const defer = request.deferOutput?.commandExecution ?? false;
-  const fitted = await fitPage(page, async (row) => itemEntry(row, defer));
+  const fitted = await fitPage(page, async (row) => sized(itemEntry(row, defer)));
   const shown = wirePage(scope, fitted, (row) => row.seq);
   return { ...shown, data: shown.data.filter(({ item }) => isShown(item)) };
 }
@@ -103,38 +111,46 @@ export async function itemEntries(store: ThreadStore, threadId: string, turnId: 
   return rows.flatMap((row) => (row && row.turnId === turnId ? [itemEntry(row, false)] : []));
 }
 
-async function turnWithItems(store: ThreadStore, threadId: string, row: TurnRow, view: ItemsView): Promise<Turn> {
+async function turnWithItems(
+  store: ThreadStore,
+  threadId: string,
+  row: TurnRow,
+  view: ItemsView,
+): Promise<Sized<Turn>> {
   switch (view) {
     case 'notLoaded':
-      return turnView(row, [], view);
+      return sized(turnView(row, [], view));
     case 'summary': {
       const ids = [row.firstUserItemId, row.lastMessageId].filter((id) => id !== null);
       const rows = await Promise.all([...new Set(ids)].map((id) => store.item(threadId, id)));
       const items = rows.flatMap((found) => (found && isShown(found.item) ? [found.item] : []));
-      return bytesOf(items) > MAX_PAGE_BYTES ? turnView(row, [], 'notLoaded') : turnView(row, items, view);
+      const summary = sized(turnView(row, items, view));
+      return summary.bytes > MAX_PAGE_BYTES ? sized(turnView(row, [], 'notLoaded')) : summary;
     }
     case 'full': {
       const items = await allItems(store, threadId, row.id);
-      return items ? turnView(row, items, view) : turnWithItems(store, threadId, row, 'summary');
+      if (!items) return turnWithItems(store, threadId, row, 'summary');
+      const head = bytesOf(turnView(row, [], view));
+      return { shown: turnView(row, items.shown, view), bytes: head + items.bytes };
     }
   }
 }
 
 /** Undefined: more than a page takes; they are read with `thread/items/list`. */
-async function allItems(store: ThreadStore, threadId: string, turnId: string): Promise<Item[] | undefined> {
+async function allItems(store: ThreadStore, threadId: string, turnId: string): Promise<Sized<Item[]> | undefined> {
   const items: Item[] = [];
-  let size = 0;
+  let bytes = 0;
   let from: { from: From<number> } | Record<string, never> = {};
   for (;;) {
     const page = await store.items(threadId, { direction: 'asc', limit: MAX_ITEMS, turnId, ...from });
     for (const { item } of page.rows) {
       if (!isShown(item)) continue;
-      size += bytesOf(item);
-      if (size > MAX_PAGE_BYTES) return undefined;
+      bytes += bytesOf(item) + 1;
+      if (bytes > MAX_PAGE_BYTES) return undefined;
       items.push(item);
     }
     const last = page.rows.at(-1);
-    if (!page.hasMore || !last) return items;
+    if (!page.hasMore || !last) return { shown: items, bytes };
     from = { from: { key: last.seq, inclusive: false } };
   }
 }
@@ -149,17 +165,19 @@ export async function wholeTurns(
 ): Promise<{ turns: Turn[]; isTruncated: boolean }> {
   const turns: Turn[] = [];
   let size = 0;
-  let cursor: string | null = null;
-  do {
-    const page: WirePage<Turn> = await turnsPage(store, threadId, { cursor, limit: MAX_LIMIT, itemsView: 'full' });
-    for (const turn of page.data) {
-      size += bytesOf(turn);
+  let from: { from: From<number> } | Record<string, never> = {};
+  for (;;) {
+    const page = await store.turns(threadId, { direction: 'desc', limit: MAX_LIMIT, ...from });
+    for (const row of page.rows) {
+      const { shown, bytes } = await turnWithItems(store, threadId, row, 'full');
+      size += bytes;
       if (size > MAX_PAGE_BYTES && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
-      turns.push(turn);
+      turns.push(shown);
     }
-    cursor = page.nextCursor;
-  } while (cursor !== null);
-  return { turns: turns.reverse(), isTruncated: false };
+    const last = page.rows.at(-1);
+    if (!page.hasMore || !last) return { turns: turns.reverse(), isTruncated: false };
+    from = { from: { key: last.seq, inclusive: false } };
+  }
 }
 
 /** Cursors that begin, newest first, at the newest turn and item, or the newest before a place; null when there is none. */
@@ -184,7 +202,7 @@ export async function threadsPage(
   const scope = ['thread/list', bound];
   const from = request.cursor ? { from: decodeCursor<ThreadKey>(scope, request.cursor, isThreadKey) } : {};
   const page = await store.threads({ ...filter, limit: limitOf(request.limit, MAX_LIMIT), ...from });
-  const fitted = await fitPage(page, async (meta) => meta);
+  const fitted = await fitPage(page, async (meta) => sized(meta));
   const shown = wirePage(
     scope,
     fitted,
@@ -203,12 +221,12 @@ interface Fitted<R, T> {
   readonly hasMore: boolean;
 }
 
-async function fitPage<R, T>(page: Page<R>, show: (row: R) => Promise<T>): Promise<Fitted<R, T>> {
+async function fitPage<R, T>(page: Page<R>, show: (row: R) => Promise<Sized<T>>): Promise<Fitted<R, T>> {
   const shown: T[] = [];
   let size = 0;
   for (const row of page.rows) {
-    const each = await show(row);
-    size += bytesOf(each);
+    const { shown: each, bytes } = await show(row);
+    size += bytes;
     if (size > MAX_PAGE_BYTES && shown.length > 0)
       return { rows: page.rows.slice(0, shown.length), shown, hasMore: true };
     shown.push(each);
