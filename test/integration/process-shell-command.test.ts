@@ -71,7 +71,7 @@ test('is stopped by its time limit and by an interrupt, with its whole tree', as
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client, { cwd: server.workspace });
-  await client.request('thread/shellCommand', { threadId, command: 'echo a; sleep 60', timeoutMs: 200 });
+  await client.request('thread/shellCommand', { threadId, command: 'echo a; sleep 60', timeoutMs: 3000 });
   const timed = await itemCompleted(client, ({ source }) => source === 'userShell');
   expect(timed).toMatchObject({ status: 'failed', exitCode: 124, aggregatedOutput: 'a\n' });
   await client.notified('turn/completed');
