@@ -108,7 +108,10 @@ export class RowThreadStore implements ThreadStore {
       throw new AppError('invalid', `thread ${source} ends at ${head}, before ${at}`, { threadId: source });
     const record = () => once && this.ledger.record(once, id);
     const target = { ...this.#source, tenant: this.#tenant, id };
-    return forkThread(target, { source, at, meta, now: this.#now, record });
+    const forked = await forkThread(target, { source, at, meta, now: this.#now, record });
+    // It may be long.
+    setImmediate(() => void this.#words.fill());
+    return forked;
   }
 
   async remove(id: ThreadId, once?: Once): Promise<void> {

@@ -22,6 +22,8 @@ const ROWS_OF_WORD = 400;
 /** Threads, and documents, looked at by one page. */
 const LOOKED_AT = 1000;
 const DOCUMENTS = 150;
+/** Messages looked at by one page that are not in the index yet. */
+const FRESH_MESSAGES = 5000;
 /** Threads looked at before other work gets its turn. */
 const STEP = 100;
 
@@ -52,7 +54,10 @@ interface Candidates {
 }
 
 /** Messages of a thread. */
-type Stretch = Pick<Document, 'from' | 'to'>;
+interface Stretch extends Pick<Document, 'from' | 'to'> {
+  /** Of its document; absent: it is not in the index yet. */
+  readonly n?: number;
+}
 
 class Search {
   readonly #source: Source;
@@ -62,6 +67,7 @@ class Search {
   readonly #pattern: RegExp;
   readonly #wordPattern: RegExp;
   #documents = 0;
+  #freshMessages = 0;
 
   constructor(
     source: Source,
@@ -119,16 +125,18 @@ class Search {
   }
 
   async #inMessages(id: ThreadId, documents: readonly Stretch[]): Promise<Snippet | undefined> {
-    for (const { from, to } of documents) {
+    for (const { from, to, n } of documents) {
       this.#documents += 1;
-      const snippet = await this.#between(id, from, to);
-      if (snippet !== undefined || this.#documents >= DOCUMENTS) return snippet;
+      const snippet = await this.#between(id, from, to, n === undefined);
+      if (snippet !== undefined) return snippet;
     }
     return undefined;
   }
 
-  async #between(id: ThreadId, from: Seq, to: Seq): Promise<Snippet | undefined> {
+  async #between(id: ThreadId, from: Seq, to: Seq, isFresh: boolean): Promise<Snippet | undefined> {
     for await (const { text } of messagesOf(this.#source, id, from, to + 1)) {
+      // Of much that is new, the rest is found when the index has it.
+      if (isFresh && this.#freshMessages++ >= FRESH_MESSAGES) return undefined;
       const match = firstMatch(text, this.#wordPattern);
       if (match !== undefined) return snippetOf(text, match);
     }
