@@ -140,6 +140,8 @@ export class LmdbRows implements Rows {
     fits: (key: Key) => boolean,
   ): Promise<{ readonly missing: number; readonly fitting: number } | undefined> {
     const before = this.#root.getStats() as Partial<Record<string, number>>;
+    // What is read from here on is at least as new as that.
+    this.#root.resetReadTxn();
     let [count, fitting, start] = [0, 0, [0] as LmdbKey];
     for (;;) {
       const step: Key[] = [];
