@@ -26,6 +26,8 @@ const MAX_LIMIT = 100;
 const MAX_ITEMS = 500;
 /** Bytes of JSON after which a page ends; two of them and a thread fit into the largest frame. */
 const MAX_PAGE_BYTES = 6 * 1024 * 1024;
+/** The same for turns that nobody asked to have in pages: clients wait for them before they show anything. */
+const MAX_WHOLE_BYTES = 3 * 1024 * 1024;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
@@ -171,7 +173,7 @@ export async function wholeTurns(
     for (const row of page.rows) {
       const { shown, bytes } = await turnWithItems(store, threadId, row, 'full');
       size += bytes;
-      if (size > MAX_PAGE_BYTES && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
+      if (size > MAX_WHOLE_BYTES && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
       turns.push(shown);
     }
     const last = page.rows.at(-1);
