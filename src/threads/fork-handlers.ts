@@ -5,7 +5,6 @@ import { AppError } from '../base/errors.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId, type Seq, type ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings } from '../model/thread.ts';
-import { NO_USAGE } from '../model/turn.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
@@ -13,6 +12,7 @@ import { createAccess, tenantOf } from './access.ts';
 import type { Subscriber } from './cursor.ts';
 import { forkMethods, type threadFork } from './fork-methods.ts';
 import { createListening } from './listening.ts';
+import { newMeta } from './new-meta.ts';
 import { tellOfPages } from './page-advice.ts';
 import { wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -112,33 +112,17 @@ function forkedMeta(
   parts: ForkHandlerParts,
 ): ThreadMeta {
   const id = params.newThreadId ? chosenId('newThreadId', params.newThreadId) : newId();
-  const now = parts.clock.now();
+  const { clock, version } = parts;
   return {
-    id,
-    createdAtMs: now,
-    updatedAtMs: now,
-    recencyAtMs: now,
-    archived: false,
+    ...newMeta({ id, atMs: clock.now(), settings, session, version }),
     name: source.name,
-    preview: '',
     title: params.title ?? null,
     metadata: params.metadata ?? null,
     serviceName: source.serviceName,
-    sessionId: id,
     forkedFromId: source.id,
     ephemeral: params.ephemeral ?? false,
     historyMode: source.historyMode,
-    originator: session.client.name,
     threadSource: params.threadSource ?? null,
-    createdByVersion: parts.version,
     gitInfo: source.gitInfo,
-    settings,
-    turnCount: 0,
-    usage: NO_USAGE,
-    readState: { firstUnread: null, revision: `initial:${id}` },
-    goal: null,
-    queue: [],
-    section: null,
-    failed: false,
   };
 }

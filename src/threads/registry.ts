@@ -6,12 +6,12 @@ import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { deferred } from '../base/signals.ts';
 import { openMemoryHistory } from '../history/memory.ts';
 import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import { Beginnings } from './beginnings.ts';
 import { ContextCache } from './context-cache.ts';
 import { noticesOf } from './event-notices.ts';
 import { eventsOfTurns, loadThread } from './loading.ts';
@@ -48,8 +48,7 @@ export class ThreadRegistry implements Closable {
   readonly #ephemeral: History = openMemoryHistory();
   /** By tenant and id, in the order of loading. */
   readonly #loaded = new Map<string, Loaded>();
-  /** Threads that are being begun. */
-  readonly #beginning = new Map<string, Promise<void>>();
+  readonly #beginnings = new Beginnings();
   readonly #contexts = new ContextCache();
   #isClosing = false;
 
@@ -66,10 +65,8 @@ export class ThreadRegistry implements Closable {
     const durable = this.store(tenant).ledger;
     const ephemeral = this.#ephemeral.forTenant(tenant).ledger;
     return {
+      ...durable,
       find: async (method, key) => (await durable.find(method, key)) ?? ephemeral.find(method, key),
-      claim: (method, key, fingerprint) => durable.claim(method, key, fingerprint),
-      seal: (method, key, reply) => durable.seal(method, key, reply),
-      release: (method, key) => durable.release(method, key),
     };
   }
 
@@ -128,7 +125,7 @@ export class ThreadRegistry implements Closable {
 
   /** Loads a thread unless it is; one load however many ask. Rejects as *notFound*. */
   async load(tenant: string, id: ThreadId): Promise<ThreadRuntime> {
-    await this.#beginning.get(keyOf(tenant, id));
+    await this.#beginnings.ended(keyOf(tenant, id));
     return this.#load(tenant, id);
   }
 
@@ -231,18 +228,12 @@ export class ThreadRegistry implements Closable {
     const key = keyOf(tenant, id);
     const exists = { kind: 'exists', threadId: id };
     const taken = new AppError('conflict', `there is a thread with the id ${id}`, exists);
-    if (this.#beginning.has(key)) throw taken;
-    const begun = deferred();
-    this.#beginning.set(key, begun.promise);
-    try {
+    return this.#beginnings.run(key, taken, async () => {
       // Who asked for the thread before it was there must not keep its entry.
       await this.#loaded.get(key)?.runtime.catch(() => {});
       if (this.#loaded.has(key) || (await this.storeOf(tenant, id))) throw taken;
-      return await make();
-    } finally {
-      this.#beginning.delete(key);
-      begun.resolve();
-    }
+      return make();
+    });
   }
 
   #enter(tenant: string, id: ThreadId, make: () => Promise<ThreadRuntime>): Promise<ThreadRuntime> {
@@ -279,21 +270,21 @@ export class ThreadRegistry implements Closable {
         clock,
         log,
         published: (runtime, events) => this.#published(tenant, runtime, events),
-        failed: (runtime) => {
-          const key = keyOf(tenant, runtime.threadId);
-          const known = this.#loaded.get(key);
-          if (known?.ready !== runtime) return;
-          known.cancelUnload();
-          this.#loaded.delete(key);
-          // Whoever listened has to join again, behind what it has seen: nothing more comes by itself.
-          this.tell(tenant, runtime.threadId, ['status', 'closed'], {
-            meta: runtime.meta,
-            status: { type: 'notLoaded' },
-          });
-        },
+        failed: (runtime) => this.#failed(tenant, runtime),
       },
       thread,
     );
+  }
+
+  /** Whoever listened has to join again, behind what it has seen: nothing more comes by itself. */
+  #failed(tenant: string, runtime: ThreadRuntime): void {
+    const { threadId, meta } = runtime;
+    const key = keyOf(tenant, threadId);
+    const known = this.#loaded.get(key);
+    if (known?.ready !== runtime) return;
+    known.cancelUnload();
+    this.#loaded.delete(key);
+    this.tell(tenant, threadId, ['status', 'closed'], { meta, status: { type: 'notLoaded' } });
   }
 
   /** Those who do not listen to the thread learn what concerns the list. */

@@ -1,44 +1,23 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
-import type { Backend } from '../agent/backend.ts';
-import type { ToolParts } from '../agent/tools.ts';
 import { Grants } from '../approvals/grants.ts';
-import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
 import { Mailbox } from '../base/mailbox.ts';
-import type { Once, ThreadStore } from '../history/store.ts';
+import type { Once } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { compaction } from './compaction.ts';
 import { isBusy, nothingToDo, notSteerable } from './conflicts.ts';
-import type { ContextCache } from './context-cache.ts';
 import type { Subscriber } from './cursor.ts';
 import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { endingEvents } from './turn-ending.ts';
 import { emptyTurn, type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
 import { type ShellRequest, UserShell } from './user-shell.ts';
-
-export interface RuntimeParts {
-  readonly store: ThreadStore;
-  readonly backend: Backend;
-  readonly tools: ToolParts;
-  readonly contexts: ContextCache;
-  /** Rejects settings that are wider than the operator's ceiling. */
-  readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
-  /** Checks what is sent against its schemas: for tests and development. */
-  readonly validates: boolean;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Told after each publication, for those who only see the list of threads. */
-  readonly published: (runtime: ThreadRuntime, events: readonly StoredEvent[]) => void;
-  /** The log cannot be written: the thread has to be loaded again. */
-  readonly failed: (runtime: ThreadRuntime) => void;
-}
 
 export class ThreadRuntime implements Closable {
   readonly threadId: ThreadId;

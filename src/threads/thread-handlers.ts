@@ -6,7 +6,6 @@ import { gitInfoOf } from '../fs/git-info.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
-import { NO_USAGE } from '../model/turn.ts';
 import type { Params, ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
@@ -14,6 +13,7 @@ import { createAccess, tenantOf } from './access.ts';
 import type { Subscriber } from './cursor.ts';
 import { eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
+import { newMeta } from './new-meta.ts';
 import { threadGoalCleared, threadGoalUpdated } from './notifications.ts';
 import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
@@ -46,7 +46,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         checkToolNames(params.dynamicTools ?? []);
         const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
         const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
-        const meta = { ...newMeta(params, adopted, session, parts), gitInfo };
+        const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
         const status: ThreadStatus = { type: 'idle' };
         const reply = adoptedView(meta, status, null);
         const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
@@ -150,41 +150,22 @@ async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume
   return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
 }
 
-function newMeta(
+function wantedMeta(
   params: Params<typeof threadStart>,
   settings: ThreadSettings,
   session: Session,
-  parts: ThreadHandlerParts,
+  { clock, version }: ThreadHandlerParts,
 ): ThreadMeta {
   const id = params.threadId ? chosenId('threadId', params.threadId) : newId();
-  const now = parts.clock.now();
+  const withTools = { ...settings, dynamicTools: params.dynamicTools ?? [] };
   return {
-    id,
-    createdAtMs: now,
-    updatedAtMs: now,
-    recencyAtMs: now,
-    archived: false,
-    name: null,
-    preview: '',
+    ...newMeta({ id, atMs: clock.now(), settings: withTools, session, version }),
     title: params.title ?? null,
     metadata: params.metadata ?? null,
     serviceName: params.serviceName ?? null,
-    sessionId: id,
-    forkedFromId: null,
     ephemeral: params.ephemeral ?? false,
     historyMode: params.historyMode ?? 'paginated',
-    originator: session.client.name,
     threadSource: params.threadSource ?? null,
-    createdByVersion: parts.version,
-    gitInfo: null,
-    settings: { ...settings, dynamicTools: params.dynamicTools ?? [] },
-    turnCount: 0,
-    usage: NO_USAGE,
-    readState: { firstUnread: null, revision: `initial:${id}` },
-    goal: null,
-    queue: [],
-    section: null,
-    failed: false,
   };
 }
 

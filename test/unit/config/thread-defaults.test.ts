@@ -18,11 +18,11 @@ const READ_ONLY = { type: 'readOnly', networkAccess: false };
 
 describe('threadDefaults', () => {
   it('is cautious where nothing is configured', () => {
-    const settings = threadDefaults(config(), '/work');
+    const settings = threadDefaults(config(), '/projects');
     expect(ThreadSettings().parse(settings)).toEqual(settings);
     expect(settings).toMatchObject({
-      cwd: '/work',
-      workspaceRoots: ['/work'],
+      cwd: '/projects',
+      workspaceRoots: ['/projects'],
       modelProvider: 'openai',
       approvalPolicy: 'on-request',
       approvalsReviewer: 'user',
@@ -36,15 +36,15 @@ describe('threadDefaults', () => {
     ['a mode', { sandbox_mode: 'workspace-write' }, WORKSPACE, ':workspace'],
     ['a profile', { default_permissions: ':workspace' }, WORKSPACE, ':workspace'],
     ['full access', { sandbox_mode: 'danger-full-access' }, { type: 'dangerFullAccess' }, ':danger-full-access'],
-    ['trust above', { projects: { '/work': { trust_level: 'trusted' } } }, WORKSPACE, ':workspace'],
+    ['trust above', { projects: { '/projects': { trust_level: 'trusted' } } }, WORKSPACE, ':workspace'],
     [
       'nearer distrust',
-      { projects: { '/work': { trust_level: 'trusted' }, '/work/in': { trust_level: 'untrusted' } } },
+      { projects: { '/projects': { trust_level: 'trusted' }, '/projects/in': { trust_level: 'untrusted' } } },
       READ_ONLY,
       ':read-only',
     ],
   ])('follows %s in the configuration', (_label, settings, sandboxPolicy, profile) => {
-    expect(threadDefaults(config(settings), '/work/in')).toMatchObject({
+    expect(threadDefaults(config(settings), '/projects/in')).toMatchObject({
       sandboxPolicy,
       permissionProfile: { id: profile, extends: null },
     });
@@ -52,15 +52,15 @@ describe('threadDefaults', () => {
 
   it('names no profile that does not say all', () => {
     const network = { sandbox_workspace_write: { network_access: true } };
-    expect(threadDefaults(config({ sandbox_mode: 'workspace-write', ...network }), '/work')).toMatchObject({
+    expect(threadDefaults(config({ sandbox_mode: 'workspace-write', ...network }), '/projects')).toMatchObject({
       sandboxPolicy: { ...WORKSPACE, networkAccess: true },
       permissionProfile: null,
     });
-    expect(threadDefaults(config(network), '/work', { sandbox: 'workspace-write' })).toMatchObject({
+    expect(threadDefaults(config(network), '/projects', { sandbox: 'workspace-write' })).toMatchObject({
       sandboxPolicy: { ...WORKSPACE, networkAccess: true },
       permissionProfile: null,
     });
-    expect(threadDefaults(config(network), '/work', { permissions: ':workspace' })).toMatchObject({
+    expect(threadDefaults(config(network), '/projects', { permissions: ':workspace' })).toMatchObject({
       sandboxPolicy: WORKSPACE,
       permissionProfile: { id: ':workspace', extends: null },
     });
@@ -69,7 +69,7 @@ describe('threadDefaults', () => {
   it('lets wishes go before the configuration, and null be none', () => {
     const configured = config({ model: 'a', approval_policy: 'never', instructions: 'base' });
     expect(
-      threadDefaults(configured, '/work', {
+      threadDefaults(configured, '/projects', {
         model: 'b',
         approvalPolicy: 'untrusted',
         baseInstructions: null,
@@ -81,7 +81,7 @@ describe('threadDefaults', () => {
       baseInstructions: 'base',
       workspaceRoots: ['/other'],
     });
-    expect(threadDefaults(config(), '/work', {}, 'fallback').model).toBe('fallback');
+    expect(threadDefaults(config(), '/projects', {}, 'fallback').model).toBe('fallback');
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('threadDefaults', () => {
     [{ permissions: 'nope' }, 'failed to load configuration: permission profile `nope` not found'],
     [{ permissions: ':workspace', sandbox: 'read-only' }, '`permissions` cannot be combined with `sandbox`'],
   ] as const)('refuses %j', (wishes, message) => {
-    expect(() => threadDefaults(config(), '/work', wishes)).toThrow(message);
+    expect(() => threadDefaults(config(), '/projects', wishes)).toThrow(message);
   });
 });
 
