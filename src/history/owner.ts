@@ -168,8 +168,9 @@ export async function isOwned(directory: string): Promise<boolean> {
   try {
     lock = await open(join(directory, LOCK_FILE), 'r');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new AppError('unavailable', `the data directory ${directory} cannot be used: ${code}`, {}, { cause: error });
   }
   try {
     return !tryLock(lock.fd, PRESENCE, 1, { shared: true });

@@ -119,7 +119,7 @@ test('what it stored proves to be whole, and a changed byte is found', async () 
   const changed = await run(['history', 'verify', '--thread', id, '--data-dir', data]);
   expect(changed.code).toBe(1);
   expect(changed.stdout).toMatch(
-    new RegExp(`^damaged: thread ${id} .*, record \\d+: it is not what was written here\n`),
+    new RegExp(`^damaged: thread ${id} .*, record \\d+: it is not what was written\n`),
   );
 });
 

@@ -17,7 +17,7 @@ test('many whole threads asked for at once wait until they are read', async () =
   const server = await startApp();
   const other = await server.connect();
   const [large, running] = [await startThread(other), await startThread(other)];
-  for (let turn = 0; turn < 2; turn += 1) await runTurn(other, large, `say ${'x'.repeat(1_000_000)}`);
+  for (let turn = 0; turn < 2; turn += 1) await runTurn(other, large, `say ${'x'.repeat(650_000)}`);
   const turnId = await startTurn(other, running, 'hang');
   const [ours, theirs] = memoryPair();
   theirs.limitFrames(256 * MIB);
