@@ -1,8 +1,8 @@
 // The one place where programs are started: what they inherit from us, and what it means when the system refuses.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { inheritable, withNothing } from './descriptors.ts';
 import { MARK_VARIABLE } from './processes.ts';
 
 /** A descriptor of ours that becomes one of the child's. */
@@ -28,15 +28,16 @@ export interface LaunchSpec {
 export function launch(spec: LaunchSpec): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(startError(error, spec.name));
-    const { stdio, release } = covering(spec.stdio, spec.covered);
     try {
-      const process = spawn(spec.file, spec.argv.slice(1), {
-        argv0: spec.argv[0],
-        cwd: spec.cwd,
-        env: { ...spec.env, [MARK_VARIABLE]: spec.mark },
-        detached: spec.isDetached,
-        stdio,
-      });
+      const process = withNothing((nothing) =>
+        spawn(spec.file, spec.argv.slice(1), {
+          argv0: spec.argv[0],
+          cwd: spec.cwd,
+          env: { ...spec.env, [MARK_VARIABLE]: spec.mark },
+          detached: spec.isDetached,
+          stdio: covering(spec, nothing),
+        }),
+      );
       process.once('error', fail);
       process.once('spawn', () => {
         process.off('error', fail);
@@ -45,23 +46,19 @@ export function launch(spec: LaunchSpec): Promise<ChildProcess> {
       });
     } catch (error) {
       fail(error);
-    } finally {
-      release();
     }
   });
 }
 
-/** Puts nothing in the place of each covered descriptor. */
-function covering(stdio: readonly Inherited[], covered: ReadonlySet<number>): { stdio: StdioOptions; release(): void } {
-  if (covered.size === 0) return { stdio: [...stdio], release: () => {} };
-  const nothing = openSync('/dev/null', 'r');
+/** Puts nothing in the place of each descriptor that the program would inherit and was not given. */
+function covering({ stdio, covered }: LaunchSpec, nothing: number): StdioOptions {
   const whole: Inherited[] = [...stdio];
-  for (const descriptor of covered) {
+  for (const descriptor of new Set([...covered, ...inheritable()])) {
     if (descriptor < stdio.length) continue; // something else takes its place anyway
     while (whole.length <= descriptor) whole.push('ignore');
     whole[descriptor] = nothing;
   }
-  return { stdio: whole, release: () => closeSync(nothing) };
+  return whole;
 }
 
 function startError(error: unknown, program: string): AppError {

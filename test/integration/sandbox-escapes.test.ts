@@ -203,3 +203,18 @@ test('an interrupt is settled only when what a command left behind is gone, long
   expect(isRunning(pid as number)).toBe(false);
   await completed(client, turnId);
 });
+
+test.each(['workspace-write', 'danger-full-access'] as const)(
+  'a command under %s has no descriptor of the server, not even of its history',
+  async (sandbox) => {
+    const server = await startApp();
+    const client = await server.connect();
+    const threadId = await startThread(client, { ...CONFINED, sandbox, cwd: server.workspace });
+    const others = 'for each in /proc/$$/fd/*; do [ $(basename $each) -ge 3 ] && readlink $each; done; echo that is all';
+    await runTurn(client, threadId, `run ${others}`);
+    const [output = ''] = await outputsOf(client, threadId);
+    expect(output).toContain('that is all');
+    const links = output.split('\n').filter((link) => link.startsWith('/') && link !== '/dev/null');
+    expect(links).toEqual([]);
+  },
+);
