@@ -67,7 +67,8 @@ async function page(source: Source, id: ThreadId, limit: number, afterSeq: Seq =
       const attachment = await read(source, id, seq);
       if (attachment === undefined) continue;
       found.push({ seq, attachment });
-      characters += attachment.payload.length;
+      const { attachmentType, identityKey, payload } = attachment;
+      characters += attachmentType.length + identityKey.length + payload.length;
     }
     const last = step.at(-1);
     if (last === undefined) return { rows: found, hasMore: false };

@@ -4,7 +4,7 @@ import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { byPlace, isBehind, sortValue, walkListed } from './catalogue.ts';
 import { spared } from './checksum.ts';
-import { firstMatch, patternOf, type Snippet, snippetOf, wordPatternOf } from './matches.ts';
+import { firstMatch, type Pattern, patternOf, type Snippet, snippetOf, wordPatternOf } from './matches.ts';
 import { messagesOf } from './messages.ts';
 import { documentsWith } from './postings.ts';
 import type { Source } from './reader.ts';
@@ -64,8 +64,8 @@ class Search {
   readonly #query: SearchQuery;
   readonly #candidates: Candidates;
   readonly #metaOf: (id: ThreadId) => ThreadMeta | undefined;
-  readonly #pattern: RegExp;
-  readonly #wordPattern: RegExp;
+  readonly #pattern: Pattern;
+  readonly #wordPattern: Pattern;
   #documents = 0;
   #freshMessages = 0;
 

@@ -4,6 +4,9 @@ import { z } from 'zod';
 import { freeJson, optional } from '../model/schema.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 
+/** Characters of a type, and of a key, that may be added; what has been added is found and removed whatever its length. */
+const MAX_IDENTITY = 1024;
+
 const threadId = () => ({ threadId: z.string() });
 const identity = () => ({ attachmentType: z.string(), identityKey: z.string() });
 const page = () => ({ cursor: optional(z.string()), limit: optional(z.int().min(0)) });
@@ -20,7 +23,8 @@ export const threadAttachmentAdd = request('thread/attachment/add', {
   params: () =>
     z.object({
       ...threadId(),
-      ...identity(),
+      attachmentType: z.string().max(MAX_IDENTITY),
+      identityKey: z.string().max(MAX_IDENTITY),
       /** Any JSON value. */
       payload: freeJson(z.unknown().refine((value) => value !== undefined, 'missing')),
     }),

@@ -6,7 +6,7 @@ import { optional, schema } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, unqueued } from '../rpc/declare.ts';
-import { TurnsPage } from './schema.ts';
+import { SearchTerm, TurnsPage } from './schema.ts';
 import { SortDirection } from './thread-methods.ts';
 
 const page = () => ({
@@ -41,7 +41,7 @@ export const threadList = request('thread/list', {
       sectionId: optional(z.string()),
       projectId: optional(z.string()),
       cwd: optional(z.union([z.string(), z.array(z.string())])),
-      searchTerm: optional(z.string()),
+      searchTerm: optional(SearchTerm()),
       parentThreadId: optional(z.string()),
       ancestorThreadId: optional(z.string()),
       attachedToThreadId: optional(z.string()),

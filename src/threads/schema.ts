@@ -6,6 +6,9 @@ import { type Infer, JsonObject, schema } from '../model/schema.ts';
 import { PermissionProfile, Thread } from '../model/thread.ts';
 import { Turn } from '../model/turn.ts';
 
+/** What is sought, by its words or anywhere; a longer one costs more than it finds. */
+export const SearchTerm = schema(() => z.string().max(256));
+
 export const Environment = schema(() =>
   z.object({ environmentId: z.string(), cwd: z.string(), runtimeWorkspaceRoots: z.array(z.string()) }),
 );

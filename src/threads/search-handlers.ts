@@ -13,8 +13,6 @@ import type { ThreadRegistry } from './registry.ts';
 import { searchMethods, type threadSearch } from './search-methods.ts';
 import { threadView } from './view.ts';
 
-/** Characters of a term. */
-const MAX_TERM = 1000;
 const MAX_PAGE = 100;
 
 export function searchHandlers(registry: ThreadRegistry): Route[] {
@@ -76,7 +74,6 @@ function isPlace(key: unknown): key is OccurrencePlace {
 function termOf(given: string): string {
   const term = given.trim();
   if (term === '') throw new AppError('invalid', 'searchTerm must not be empty');
-  if (term.length > MAX_TERM) throw new AppError('invalid', `searchTerm must have at most ${MAX_TERM} characters`);
   return term;
 }
 

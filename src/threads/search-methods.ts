@@ -4,12 +4,13 @@ import { z } from 'zod';
 import { optional } from '../model/schema.ts';
 import { Thread } from '../model/thread.ts';
 import { request, unqueued } from '../rpc/declare.ts';
+import { SearchTerm } from './schema.ts';
 import { SortDirection } from './thread-methods.ts';
 
 export const threadSearch = request('thread/search', {
   params: () =>
     z.object({
-      searchTerm: z.string(),
+      searchTerm: SearchTerm(),
       cursor: optional(z.string()),
       limit: optional(z.int().min(0)),
       sortKey: optional(z.enum(['created_at', 'updated_at', 'recency_at'])),
@@ -33,7 +34,7 @@ export const threadSearchOccurrences = request('thread/searchOccurrences', {
   params: () =>
     z.object({
       threadId: z.string(),
-      searchTerm: z.string(),
+      searchTerm: SearchTerm(),
       cursor: optional(z.string()),
       limit: optional(z.int().min(0)),
     }),

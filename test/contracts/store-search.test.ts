@@ -174,6 +174,21 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
     expect(walked).toEqual(all);
   });
 
+  it('lets other work run while it looks at much', async () => {
+    const long = 'hay '.repeat(100_000);
+    await begin('a', Array.from({ length: 30 }, (_, index) => said(`u${index}`, 'x', long)).flat());
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    expect((await store.occurrences('a', { term: 'needle', limit: 10 })).rows).toEqual([]);
+    isOver = true;
+    expect(turns).toBeGreaterThanOrEqual(10);
+  });
+
   describe('sections', () => {
     it('are the built-in one and those that were put, until they are removed', async () => {
       const [a, b] = ['a', 'b'].map((id) => ({ id, name: id, appearance: null })) as [typeof PINNED, typeof PINNED];
@@ -232,6 +247,9 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
     expect(await owners()).toEqual(['a', 'b']);
     expect(await owners({ after: 'a' })).toEqual(['b']);
     expect(await owners({ archived: false })).toEqual(['a']);
+    const ofLength = (length: number) => 'k'.repeat(length);
+    await begin('c', [added('4', ofLength(3_000_000)), added('5', ofLength(3_000_001)), added('6', 'z')]);
+    expect((await store.attachments.page('c', 5)).rows.map(({ attachment }) => attachment.id)).toEqual(['4', '5']);
     const removed: ThreadEvent = {
       type: 'attachmentRemoved',
       attachmentId: '1',

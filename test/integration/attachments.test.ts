@@ -137,6 +137,8 @@ test('a copy of a thread has no attachments, and what cannot have any says so', 
     (await client.refusal('thread/attachment/add', { threadId, ...REQUEST, payload: 1, ...params })).code;
   expect(await refusal({ attachmentType: '' })).toBe(-32602);
   expect(await refusal({ identityKey: '' })).toBe(-32602);
+  expect(await refusal({ attachmentType: 'x'.repeat(1025) })).toBe(-32602);
+  expect(await refusal({ identityKey: 'x'.repeat(1025) })).toBe(-32602);
   expect(await refusal({ threadId: 'none' })).toBe(-32004);
   expect(await refusal({ payload: undefined })).toBe(-32602);
   const { thread } = await client.request('thread/start', { ephemeral: true });

@@ -115,9 +115,10 @@ describe('threads are found', () => {
     const ephemeral = (await client.request('thread/start', { ephemeral: true })).thread.id;
     await runTurn(client, ephemeral, 'say ephemeral words');
     expect(await found(client, 'ephemeral words')).toEqual([]);
-    for (const searchTerm of ['', '   ', 'x'.repeat(1001)]) {
+    for (const searchTerm of ['', '   ', 'x'.repeat(257)]) {
       expect((await client.refusal('thread/search', { searchTerm })).code).toBe(-32602);
     }
+    expect((await client.refusal('thread/list', { searchTerm: 'x'.repeat(257) })).code).toBe(-32602);
     for (const searchTerm of ['...', '"', '\\', '(', '%', '\u0000', '\ud800', '😀']) {
       expect(await found(client, searchTerm)).toEqual([]);
     }
@@ -167,6 +168,7 @@ describe('places in a thread are found', () => {
     const refusal = (params: object) => client.refusal('thread/searchOccurrences', params);
     expect((await refusal({ threadId: 'none', searchTerm: 'x' })).code).toBe(-32004);
     expect((await refusal({ threadId, searchTerm: ' ' })).code).toBe(-32602);
+    expect((await refusal({ threadId, searchTerm: 'x'.repeat(257) })).code).toBe(-32602);
     expect((await refusal({ threadId, searchTerm: 'x', cursor: 'garbage' })).code).toBe(-32602);
   });
 });

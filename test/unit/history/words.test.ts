@@ -90,6 +90,29 @@ describe('a term in a text', () => {
     );
   });
 
+  it('is found in the same time however much of it comes again and again', () => {
+    const text = 'a'.repeat(8 * 1024 * 1024);
+    const begun = performance.now();
+    expect(firstMatch(text, patternOf(`${'a'.repeat(255)}b`))).toBeUndefined();
+    expect(firstMatch(text, patternOf('a '.repeat(128)))).toBeUndefined();
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect([...matchesIn('aabaaab aab', patternOf('aab'))].map(({ start }) => start)).toEqual([0, 4, 8]);
+    expect(firstMatch('abcabab ab', wordPatternOf('ab'))).toEqual({ start: 0, end: 2 });
+    expect(firstMatch('xabab abab', wordPatternOf('abab'))).toEqual({ start: 6, end: 10 });
+  });
+
+  it('is the same in all cases of its letters, as for patterns', () => {
+    for (let point = 0x80; point < 0x20000; point += 1) {
+      if (point >= 0xd800 && point < 0xe000) continue;
+      const character = String.fromCodePoint(point);
+      for (const other of [character.toLowerCase(), character.toUpperCase()]) {
+        if (other === character || [...other].length > 1) continue;
+        const isSame = new RegExp(`^${character}$`, 'iu').test(other);
+        expect([character, firstMatch(other, patternOf(character)) !== undefined]).toEqual([character, isSame]);
+      }
+    }
+  });
+
   it('is shown with what is around it, in whole characters', () => {
     const text = `${'😀'.repeat(100)}x needle ${'😀'.repeat(100)}`;
     const match = firstMatch(text, patternOf('needle')) as { start: number; end: number };
@@ -97,6 +120,9 @@ describe('a term in a text', () => {
     expect(snippet.text.slice(snippet.start, snippet.end)).toBe('needle');
     expect(/\p{Surrogate}/u.test(snippet.text)).toBe(false);
     expect(snippet.text.length).toBeLessThan(180);
+    const spaced = `a${' '.repeat(100_000)}b`;
+    const long = snippetOf(spaced, firstMatch(spaced, patternOf('a b')) as { start: number; end: number });
+    expect(long).toEqual({ text: spaced.slice(0, 280), start: 0, end: 200 });
     expect(snippetOf('needle', { start: 0, end: 6 })).toEqual({ text: 'needle', start: 0, end: 6 });
   });
 });
