@@ -107,10 +107,22 @@ function itemEntry({ turnId, item }: ItemRow, deferOutput: boolean) {
   return { turnId, item, startedAtMs, completedAtMs };
 }
 
-/** The named items of a turn, in the order of their names; unknown ones are left out. */
+/**
+ * The named items of a turn, in the order of their names, as many as a page takes and at least one; unknown ones are left out.
+ * Who misses some at the end asks for them again.
+ */
 export async function itemEntries(store: ThreadStore, threadId: string, turnId: string, itemIds: readonly string[]) {
-  const rows = await Promise.all([...new Set(itemIds)].map((itemId) => store.item(threadId, itemId)));
-  return rows.flatMap((row) => (row && row.turnId === turnId ? [itemEntry(row, false)] : []));
+  const entries: ReturnType<typeof itemEntry>[] = [];
+  let size = 0;
+  for (const itemId of new Set(itemIds)) {
+    const row = await store.item(threadId, itemId);
+    if (row?.turnId !== turnId) continue;
+    const { shown, bytes } = sized(itemEntry(row, false));
+    size += bytes;
+    if (size > MAX_PAGE_BYTES && entries.length > 0) break;
+    entries.push(shown);
+  }
+  return entries;
 }
 
 async function turnWithItems(

@@ -5,7 +5,9 @@ import { optional } from '../model/schema.ts';
 import { ThreadSection } from '../model/thread.ts';
 import { request, unqueued } from '../rpc/declare.ts';
 
-const appearance = () => z.object({ icon: optional(z.string()), color: optional(z.string()) });
+/** Short, because every thread of a list carries what its section looks like. */
+const look = () => optional(z.string().max(256));
+const appearance = () => z.object({ icon: look(), color: look() });
 const section = () => z.object({ section: ThreadSection() });
 const nothing = () => z.object({});
 

@@ -39,6 +39,13 @@ test('a turn that is too large for a frame is shown in short, and whole by its i
   }
   const items = await itemsOf(later, threadId);
   expect(items.filter(({ text }) => text === words)).toHaveLength(24);
+  const wanted = items.filter(({ text }) => text === words).map((item) => item.id);
+  const named: Received[] = [];
+  while (named.length < wanted.length) {
+    const itemIds = wanted.slice(named.length);
+    named.push(...(await later.request('thread/items/read', { threadId, turnId: id, itemIds })).data);
+  }
+  expect(named.map(({ item }) => item.id)).toEqual(wanted);
   for (const message of [...client.transcript, ...later.transcript])
     expect(bytesOf(message)).toBeLessThan(LARGEST_FRAME);
   await model.close();

@@ -51,6 +51,11 @@ describe('the list of sections', () => {
     for (const name of ['', '  ', 'x'.repeat(1001)]) {
       expect((await client.refusal('threadSection/create', { name })).code).toBe(-32602);
     }
+    for (const appearance of [{ icon: 'x'.repeat(257) }, { color: 'x'.repeat(257) }]) {
+      expect((await client.refusal('threadSection/create', { name: 'x', appearance })).code).toBe(-32602);
+      const update = { sectionId: fancy.id, name: 'x', appearance };
+      expect((await client.refusal('threadSection/update', update)).code).toBe(-32602);
+    }
     expect((await client.refusal('threadSection/update', { sectionId: 'none', name: 'x' })).code).toBe(-32004);
     await server.restart();
     const later = await server.connect();
