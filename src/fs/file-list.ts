@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { once } from '../base/lazy.ts';
 import type { Children } from '../children/spawn.ts';
+import type { Reach } from './reach.ts';
 
 /** Hidden files are listed, what belongs to git itself is not; ignore files count outside of repositories as well. */
 const LIST = ['--files', '--hidden', '--glob', '!.git', '--no-require-git', '--no-config', '--no-messages', '--null'];
@@ -26,11 +27,11 @@ export interface ListParts {
   readonly children: Children;
   /** Ripgrep looks there for what a person ignores everywhere. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether a real path may be listed. */
-  readonly accepts: (real: string) => boolean;
+  /** What may be listed. */
+  readonly reach: Pick<Reach, 'holdsReal' | 'hiddenBelow'>;
 }
 
-/** Gives the paths below `root`, each ended by a NUL, in pieces that are cut anywhere. Ends with the signal, without an error. */
+/** Gives the paths below `root`, each ended by a NUL, in pieces that are cut anywhere; none that is out of reach. Ends with the signal, without an error. */
 export async function listFiles(
   root: string,
   parts: ListParts,
@@ -49,12 +50,38 @@ export async function listFiles(
     child.stderr?.resume();
     // The folder may have been exchanged before the program came to be in it.
     const place = await readlink(`/proc/${child.pid}/cwd`).catch(() => undefined);
-    if (place !== undefined && !parts.accepts(place)) return;
+    if (place !== undefined && !parts.reach.holdsReal(place)) return;
+    const takeSome = without(parts.reach.hiddenBelow(place ?? root), take);
     for await (const data of child.stdout) {
       if (signal.aborted) return;
-      take(data as Buffer);
+      takeSome(data as Buffer);
     }
   } finally {
     await child.close();
   }
+}
+
+/** Passes on whole paths, but for those that are one of the hidden ones or lie below it. */
+function without(hidden: readonly string[], take: (data: Buffer) => void): (data: Buffer) => void {
+  if (hidden.length === 0) return take;
+  const [nul, slash] = [0, 47];
+  const names = hidden.map((path) => Buffer.from(path));
+  const isHidden = (path: Buffer) =>
+    names.some((name) => {
+      const behind = path[name.length];
+      return (behind === nul || behind === slash) && path.subarray(0, name.length).equals(name);
+    });
+  let rest: Buffer = Buffer.alloc(0);
+  return (data) => {
+    const all = rest.length === 0 ? data : Buffer.concat([rest, data]);
+    const kept: Buffer[] = [];
+    let start = 0;
+    for (let end = all.indexOf(nul); end !== -1; end = all.indexOf(nul, start)) {
+      const path = all.subarray(start, end + 1);
+      if (!isHidden(path)) kept.push(path);
+      start = end + 1;
+    }
+    rest = all.subarray(start);
+    if (kept.length > 0) take(Buffer.concat(kept));
+  };
 }

@@ -7,6 +7,9 @@ import { type ListParts, listFiles } from './file-list.ts';
 import type { RankingThread } from './ranking-thread.ts';
 import type { FoundFile, FromRanking } from './search-messages.ts';
 
+/** Each takes a program of its own. */
+const ROOTS_LISTED_AT_ONCE = 4;
+
 export interface SearchParts {
   readonly thread: RankingThread;
   readonly list: ListParts;
@@ -66,17 +69,20 @@ export class FileSearch implements Closable {
   async #list(roots: readonly SearchRoot[]): Promise<void> {
     const { thread, list } = this.#parts;
     const { signal } = this.#abort;
-    const one = ({ path }: SearchRoot, root: number): Promise<void> =>
-      listFiles(path, list, signal, (data) =>
-        thread.tell({ type: 'paths', id: this.#id, root, data: new Uint8Array(data) }),
-      );
-    const outcomes = await Promise.allSettled(roots.map(one));
-    for (const outcome of outcomes) {
-      if (outcome.status === 'fulfilled' || signal.aborted) continue;
-      const error: unknown = outcome.reason;
-      if (!isAppError(error, 'notFound') && !isAppError(error, 'invalid')) return this.#fail(error);
-    }
-    thread.tell({ type: 'listed', id: this.#id });
+    const waiting = roots.entries();
+    const failures: unknown[] = [];
+    const listSome = async (): Promise<void> => {
+      for (const [root, { path }] of waiting) {
+        if (signal.aborted) return;
+        const take = (data: Buffer) => thread.tell({ type: 'paths', id: this.#id, root, data: new Uint8Array(data) });
+        await listFiles(path, list, signal, take).catch((error: unknown) => failures.push(error));
+      }
+    };
+    await Promise.all(Array.from({ length: ROOTS_LISTED_AT_ONCE }, listSome));
+    const isEmpty = (error: unknown) => isAppError(error, 'notFound') || isAppError(error, 'invalid');
+    const failure = failures.find((error) => !isEmpty(error));
+    if (failure === undefined) thread.tell({ type: 'listed', id: this.#id });
+    else this.#fail(failure);
   }
 
   #found({ turn, files, isComplete }: FromRanking): void {

@@ -1,6 +1,6 @@
 // Which paths somebody may touch: a local person all, a remote one what lies below the operator's roots and is not ours.
 
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Principal } from '../auth/principal.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
@@ -32,6 +32,8 @@ export interface Reach {
   holds(path: string): Promise<boolean>;
   /** Whether a real path may be touched; for what is met on the way down a tree. */
   holdsReal(real: string): boolean;
+  /** What lies below a real path and may not be touched, relative to it. */
+  hiddenBelow(real: string): readonly string[];
 }
 
 export interface ReachParts {
@@ -92,6 +94,10 @@ class Everywhere implements Reach {
   holdsReal(_real: string): boolean {
     return true;
   }
+
+  hiddenBelow(_real: string): readonly string[] {
+    return [];
+  }
 }
 
 class Confined extends Everywhere {
@@ -136,6 +142,10 @@ class Confined extends Everywhere {
 
   override holdsReal(real: string): boolean {
     return this.#roots.some((root) => isInside(real, root)) && !this.#hidden.some((each) => isInside(real, each));
+  }
+
+  override hiddenBelow(real: string): readonly string[] {
+    return this.#hidden.filter((each) => isInside(each, real)).map((each) => relative(real, each));
   }
 }
 

@@ -13,7 +13,7 @@ import { fuzzyFileSearchSessionCompleted, fuzzyFileSearchSessionUpdated, searchM
 const MAX_SESSIONS = 32;
 
 export interface SearchHandlerParts extends Omit<SearchParts, 'list'> {
-  readonly list: Omit<SearchParts['list'], 'accepts'>;
+  readonly list: Omit<SearchParts['list'], 'reach'>;
   readonly reaches: Reaches;
   /** What relative roots are relative to. */
   readonly cwd: string;
@@ -28,8 +28,7 @@ export function searchHandlers({ reaches, cwd, list, ...rest }: SearchHandlerPar
   async function begin(context: Context, roots: readonly string[], listener: SearchListener): Promise<FileSearch> {
     const reach = await reaches.of(context.session.principal);
     const places = await Promise.all(roots.map((root) => placeOf(root, reach)));
-    const parts = { ...rest, list: { ...list, accepts: (real: string) => reach.holdsReal(real) } };
-    return new FileSearch(places, parts, listener);
+    return new FileSearch(places, { ...rest, list: { ...list, reach } }, listener);
   }
 
   async function placeOf(root: string, reach: Reach): Promise<SearchRoot> {
@@ -84,6 +83,7 @@ export function searchHandlers({ reaches, cwd, list, ...rest }: SearchHandlerPar
         throw new AppError('overloaded', `this connection has ${MAX_SESSIONS} searches; stop one first`);
       }
       let isAsked = false;
+      const started = deferred();
       const search = await begin(context, roots, {
         found(query, files, isComplete) {
           isAsked ||= query !== '';
@@ -92,11 +92,18 @@ export function searchHandlers({ reaches, cwd, list, ...rest }: SearchHandlerPar
           if (isAsked) session.notify(fuzzyFileSearchSessionUpdated, { sessionId, query, files: [...files] });
           if (isComplete) session.notify(fuzzyFileSearchSessionCompleted, { sessionId });
         },
-        failed: () => void session.release(keyOf(sessionId)),
+        async failed() {
+          await started.promise;
+          session.release(keyOf(sessionId));
+          session.notify(fuzzyFileSearchSessionCompleted, { sessionId });
+        },
       });
       session.own(keyOf(sessionId), search);
-      // Tells when all files are known, though nothing was asked yet.
-      context.afterReply(() => search.query(''));
+      context.afterReply(() => {
+        started.resolve();
+        // Tells when all files are known, though nothing was asked yet.
+        search.query('');
+      });
       return {};
     },
 

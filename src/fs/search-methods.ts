@@ -17,13 +17,16 @@ const FileMatch = schema(() =>
   }),
 );
 
+/** Each is listed by a program of its own. */
+const roots = () => z.array(z.string()).max(32);
+
 const sessionQueue = (params: { readonly sessionId: string }) => ({ key: `search:${params.sessionId}` });
 
 export const fuzzyFileSearch = request('fuzzyFileSearch', {
   params: () =>
     z.object({
       query: z.string(),
-      roots: z.array(z.string()),
+      roots: roots(),
       /** A search with the same token ends an earlier one, which answers with what it has found so far. */
       cancellationToken: optional(z.string()),
     }),
@@ -34,7 +37,7 @@ export const fuzzyFileSearch = request('fuzzyFileSearch', {
 });
 
 export const fuzzyFileSearchSessionStart = request('fuzzyFileSearch/sessionStart', {
-  params: () => z.object({ sessionId: z.string(), roots: z.array(z.string()) }),
+  params: () => z.object({ sessionId: z.string(), roots: roots() }),
   result: () => z.object({}),
   queue: sessionQueue,
   needs: 'fs',

@@ -126,6 +126,9 @@ describe('the data directory, even inside a root', () => {
       const path = method === 'fs/readDirectory' || method === 'fs/watch' ? 'root/data' : 'root/data/config.yaml';
       expect((await other.refusal(method, params(at(path)))).data.kind).toMatch(/forbidden|protected/);
     }
+    await writeFile(at('root/database.mdb'), '');
+    const { files } = await other.request('fuzzyFileSearch', { query: 'mdb', roots: [at('root')] });
+    expect(files).toMatchObject([{ path: 'database.mdb' }]);
     const copy = { sourcePath: at('root'), destinationPath: at('root/inner/all'), recursive: true };
     expect((await other.refusal('fs/copy', copy)).code).toBe(-32602);
     await mkdir(at('root/project'));
