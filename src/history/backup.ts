@@ -1,12 +1,12 @@
 // A copy of the history in another directory, made while the server goes on.
 
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, open, readdir } from 'node:fs/promises';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
 import { silentLog } from '../base/log.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { openBlobs, syncDirectory } from './blobs.ts';
+import { openBlobs, syncDirectory, syncFile } from './blobs.ts';
 import { below, keysOf } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
@@ -88,13 +88,4 @@ async function leaveOut(
   if (text === undefined) return;
   await rows.write(() => hideThread(removal, decode<ThreadMeta>(text).value));
   await removeRows(removal);
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -121,6 +121,16 @@ async function writeOnce(path: string, temporary: string, content: string): Prom
   await syncDirectory(dirname(dirname(path)));
 }
 
+/** Makes what was written to a file durable; only Windows wants it open for writing. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, process.platform === 'win32' ? 'r+' : 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
 /** Makes a rename durable; Windows has no such call and needs none. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;

@@ -1,13 +1,13 @@
 // Making damaged records whole from a backup, or putting the backup in the place of a database that cannot be used.
 
 import { existsSync } from 'node:fs';
-import { copyFile, cp, mkdir, rename } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
-import { readBlob, syncDirectory } from './blobs.ts';
+import { readBlob, syncDirectory, syncFile } from './blobs.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
 import { spared } from './checksum.ts';
 import { ENDLESS, keysOf, tablesKey } from './keys.ts';
@@ -64,12 +64,23 @@ export async function restoreBackup(directory: string, backup: string): Promise<
     force: true,
     filter: (path) => !path.endsWith('lock.mdb'),
   });
+  await syncTree(fresh);
   const aside = `${place}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
   const hadOne = existsSync(place);
   if (hadOne) await rename(place, aside);
   await rename(fresh, place);
   await syncDirectory(directory);
   return hadOne ? aside : undefined;
+}
+
+/** Makes the contents of a folder durable. */
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await syncTree(path);
+    else await syncFile(path);
+  }
+  await syncDirectory(folder);
 }
 
 class ThreadRepair {
@@ -154,6 +165,7 @@ class ThreadRepair {
       const path = (root: string) => join(blobsDirectory(root), hash.slice(0, 2), hash);
       await mkdir(dirname(path(this.#directory)), { recursive: true, mode: 0o700 });
       await copyFile(path(this.#whole.directory), path(this.#directory));
+      await syncFile(path(this.#directory));
       await syncDirectory(dirname(path(this.#directory)));
       this.repaired += 1;
     }

@@ -1,9 +1,19 @@
 // Moving, saving and mending a history: exports, backups, repairs and compaction.
 
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  type FileHandle,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { backupHistory } from '../../../src/history/backup.ts';
 import { compactHistory } from '../../../src/history/compact.ts';
@@ -215,6 +225,30 @@ describe('care', () => {
     const aside = await restoreBackup(directory, to);
     expect(await readFile(join(aside as string, 'data.mdb'), 'utf8')).toMatch(/^this is no database/);
     expect(await verifyHistory(directory)).toMatchObject({ threads: 2, damages: [] });
+  });
+
+  it.skipIf(process.platform !== 'linux')('has on disk what takes the place of a history before it does', async () => {
+    const to = join(other, 'backup');
+    const history = await openReadOnly(directory);
+    await backupHistory(history, to);
+    await history.close();
+    const file = await openFile(recordsFile(to));
+    const prototype = Object.getPrototypeOf(file) as FileHandle;
+    await file.close();
+    const { sync } = prototype;
+    const synced: string[] = [];
+    const spy = vi.spyOn(prototype, 'sync').mockImplementation(async function (this: FileHandle) {
+      synced.push(relative(directory, await readlink(`/proc/self/fd/${this.fd}`)));
+      await sync.call(this);
+    });
+    try {
+      await restoreBackup(directory, to);
+    } finally {
+      spy.mockRestore();
+    }
+    expect(synced).toContain('history.restored/data.mdb');
+    expect(synced.filter((path) => path.startsWith('history.restored/blobs/')).length).toBeGreaterThanOrEqual(2);
+    expect(synced.slice(-2)).toEqual(['history.restored', '']);
   });
 
   it('gives space back, and leaves nothing of a thread that was deleted', async () => {
