@@ -108,6 +108,11 @@ export class ApprovalBroker {
       );
       return;
     }
+    // After a restart its turn may not have come to it again, and so not have set its time.
+    if (this.#options.clock.now() >= standing.proposal.expiresAtMs) {
+      standing.settle({ by: 'expiry' });
+      return;
+    }
     const decision = readDecision(standing.proposal, answer);
     const problem = typeof decision === 'object' && 'problem' in decision ? decision.problem : undefined;
     const barred = problem ?? this.#barred(decision as Decision, by, standing.proposal);

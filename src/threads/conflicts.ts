@@ -7,6 +7,12 @@ import { turnError } from '../model/turn.ts';
 export const isBusy = (threadId: ThreadId, activeTurnId: TurnId): AppError =>
   new AppError('conflict', 'thread already has an active turn', { threadId, activeTurnId });
 
+export const isArchived = (threadId: ThreadId): AppError =>
+  new AppError('conflict', `thread ${threadId} is archived: unarchive it first`, { threadId });
+
+export const isCompacting = (threadId: ThreadId): AppError =>
+  new AppError('conflict', 'the view of the model is being compacted', { threadId });
+
 export const nothingToDo = (what: 'steer' | 'interrupt', threadId: ThreadId): AppError =>
   new AppError('conflict', `no active turn to ${what}`, { threadId });
 

@@ -5,6 +5,7 @@ import type { ContextItem } from '../model/context.ts';
 import { newId, type TurnId } from '../model/ids.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess, tenantOf } from './access.ts';
+import { isCompacting } from './conflicts.ts';
 import { historyMethods } from './history-methods.ts';
 import { itemEntries, newestCursors, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -24,52 +25,55 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const { store } = await stored(context, threadId);
       const first = await store.turn(threadId, beforeTurnId);
       if (!first) throw new AppError('notFound', `turn not found: ${beforeTurnId}`, { threadId, turnId: beforeTurnId });
-      await runtime.endTurn();
-      const from = { key: first.seq, inclusive: true };
-      const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
-      const turnIds = rows.map((row) => row.id);
-      const section = registry.sectionOf(tenantOf(context), runtime.meta);
-      // Made before the change, so that it can be stored with it.
-      const reply = {
-        thread: threadView(runtime.meta, runtime.status, section),
-        ...(await newestCursors(store, threadId, first.seq)),
-      };
-      context.afterReply(runtime.hold());
-      const { firstUnread } = runtime.meta.readState;
-      const isUnread = firstUnread?.type === 'turn' && turnIds.includes(firstUnread.turnId);
-      await runtime.change(
-        [
-          { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
-          ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
-        ],
-        context.once(reply),
-      );
-      if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
-      return reply;
+      return runtime.betweenTurns(async () => {
+        const from = { key: first.seq, inclusive: true };
+        const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
+        const turnIds = rows.map((row) => row.id);
+        const section = registry.sectionOf(tenantOf(context), runtime.meta);
+        // Made before the change, so that it can be stored with it.
+        const reply = {
+          thread: threadView(runtime.meta, runtime.status, section),
+          ...(await newestCursors(store, threadId, first.seq)),
+        };
+        context.afterReply(runtime.hold());
+        const { firstUnread } = runtime.meta.readState;
+        const isUnread = firstUnread?.type === 'turn' && turnIds.includes(firstUnread.turnId);
+        await runtime.change(
+          [
+            { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
+            ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
+          ],
+          context.once(reply),
+        );
+        if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
+        return reply;
+      });
     },
 
     threadRollback: async ({ threadId, numTurns }, context) => {
       const runtime = await loaded(context, threadId);
-      await runtime.endTurn();
-      const { store } = await stored(context, threadId);
-      const { rows } = await store.turns(threadId, { direction: 'desc', limit: numTurns });
-      const reverted = rows.map((row) => row.id);
-      const { turns } = await wholeTurns(store, threadId);
-      // Made before the change, so that it can be stored with it.
-      const kept = turns.filter((turn) => !reverted.includes(turn.id));
-      const section = registry.sectionOf(tenantOf(context), runtime.meta);
-      const reply = { thread: threadView(runtime.meta, runtime.status, section, kept) };
-      context.afterReply(runtime.hold());
-      const firstTurnId = reverted.at(-1);
-      const once = context.once(reply);
-      if (firstTurnId !== undefined)
-        await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], once);
-      else if (once) await runtime.change([], once);
-      return reply;
+      return runtime.betweenTurns(async () => {
+        const { store } = await stored(context, threadId);
+        const { rows } = await store.turns(threadId, { direction: 'desc', limit: numTurns });
+        const reverted = rows.map((row) => row.id);
+        const { turns } = await wholeTurns(store, threadId);
+        // Made before the change, so that it can be stored with it.
+        const kept = turns.filter((turn) => !reverted.includes(turn.id));
+        const section = registry.sectionOf(tenantOf(context), runtime.meta);
+        const reply = { thread: threadView(runtime.meta, runtime.status, section, kept) };
+        context.afterReply(runtime.hold());
+        const firstTurnId = reverted.at(-1);
+        const once = context.once(reply);
+        if (firstTurnId !== undefined)
+          await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], once);
+        else if (once) await runtime.change([], once);
+        return reply;
+      });
     },
 
     threadInjectItems: async ({ threadId, items }, context) => {
       const runtime = await loaded(context, threadId);
+      if (runtime.isCompacting) throw isCompacting(threadId);
       const raw = items.map((item): ContextItem => ({ type: 'raw', item }));
       const outsideTurns: TurnId = '';
       await runtime.change([{ type: 'contextAdded', turnId: outsideTurns, items: raw }], context.once({}));

@@ -29,8 +29,7 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
           threadId,
         });
       }
-      await runtime.endTurn();
-      await runtime.change([{ type: 'threadArchived' }], context.once({}));
+      await runtime.betweenTurns(() => runtime.change([{ type: 'threadArchived' }], context.once({})));
       const { meta } = runtime;
       await registry.unload(tenant, threadId);
       context.afterReply(() => registry.tell(tenant, threadId, ['status', 'archived'], { meta, status: NOT_LOADED }));
@@ -60,8 +59,7 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
       }
       const runtime = await loaded(context, threadId);
       const { meta } = runtime;
-      await runtime.endTurn();
-      await registry.unload(tenant, threadId);
+      await runtime.betweenTurns(() => registry.unload(tenant, threadId));
       if (!meta.ephemeral) await registry.store(tenant).remove(threadId, context.once({}));
       context.afterReply(() => registry.tell(tenant, threadId, ['status', 'deleted'], { meta, status: NOT_LOADED }));
       return {};

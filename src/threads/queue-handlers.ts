@@ -1,14 +1,14 @@
 // Input that waits until the thread is idle: kept in order, over restarts, and begun when a turn has completed.
 
 import { AppError } from '../base/errors.ts';
-import { pageOf } from '../base/page.ts';
-import { newId } from '../model/ids.ts';
+import { newId, type TurnId } from '../model/ids.ts';
 import type { UserInput } from '../model/input.ts';
 import type { QueuedSubmission } from '../model/thread.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
 import { queueMethods } from './queue-methods.ts';
-import { cappedBy, enqueue } from './queueing.ts';
+import { checkQueueSize, queuePage } from './queue-pages.ts';
+import { cappedBy, enqueue, entryOf } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { checkInput, checkMayRun, type SettingsParts } from './settings.ts';
 import { newTurnView } from './view.ts';
@@ -31,14 +31,12 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
         ...cappedBy(principal),
       };
       const reply = { queuedSubmission: added };
-      await enqueue(runtime, added, context, reply);
-      return reply;
+      return enqueue(runtime, added, context, reply);
     },
 
     threadQueueList: async (params, context) => {
       const { meta } = await stored(context, params.threadId);
-      const { data, nextCursor } = pageOf(meta.queue, params);
-      return { data: [...data], nextCursor };
+      return queuePage(meta.queue, params);
     },
 
     threadQueueUpdate: async (params, context) => {
@@ -46,58 +44,56 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       checkIsInput(threadId, input);
       await checkInput(input, context.session.principal, settings);
       const runtime = await loaded(context, threadId);
-      const known = entryOf(runtime.meta.queue, queuedSubmissionId);
-      const metadata = params.responsesapiClientMetadata ?? known.responsesapiClientMetadata;
-      const capped = cappedBy(context.session.principal);
-      const updated: QueuedSubmission = { ...known, input, responsesapiClientMetadata: metadata, ...capped };
-      const reply = { queuedSubmission: updated };
-      const queue = runtime.meta.queue.map((each) => (each.id === updated.id ? updated : each));
       context.afterReply(runtime.hold());
-      await runtime.change([{ type: 'queueChanged', queue }], context.once(reply));
-      return reply;
+      return runtime.changeQueue((queue) => {
+        const known = entryOf(queue, queuedSubmissionId);
+        const metadata = params.responsesapiClientMetadata ?? known.responsesapiClientMetadata;
+        const capped = cappedBy(context.session.principal);
+        const updated: QueuedSubmission = { ...known, input, responsesapiClientMetadata: metadata, ...capped };
+        const after = queue.map((each) => (each === known ? updated : each));
+        checkQueueSize(after, threadId);
+        return { queue: after, reply: { queuedSubmission: updated } };
+      }, context.once);
     },
 
     threadQueueReorder: async ({ threadId, queuedSubmissionIds: ids }, context) => {
       const runtime = await loaded(context, threadId);
-      const { queue } = runtime.meta;
-      const ordered = ids.flatMap((id) => queue.filter((each) => each.id === id));
-      if (ordered.length !== queue.length || new Set(ids).size !== queue.length) {
-        throw new AppError('invalid', 'queue reorder must include every queued submission exactly once', { threadId });
-      }
       context.afterReply(runtime.hold());
-      await runtime.change([{ type: 'queueChanged', queue: ordered }], context.once({}));
-      return {};
+      return runtime.changeQueue((queue) => {
+        const ordered = ids.flatMap((id) => queue.filter((each) => each.id === id));
+        if (ordered.length !== queue.length || new Set(ids).size !== queue.length) {
+          const text = 'queue reorder must include every queued submission exactly once';
+          throw new AppError('invalid', text, { threadId });
+        }
+        return { queue: ordered, reply: {} };
+      }, context.once);
     },
 
     threadQueueDelete: async ({ threadId, queuedSubmissionId }, context) => {
       const runtime = await loaded(context, threadId);
-      const queue = runtime.meta.queue.filter((each) => each.id !== queuedSubmissionId);
-      if (queue.length === runtime.meta.queue.length) {
-        const once = context.once({ deleted: false });
-        if (once) await runtime.change([], once);
-        return { deleted: false };
-      }
       context.afterReply(runtime.hold());
-      await runtime.change([{ type: 'queueChanged', queue }], context.once({ deleted: true }));
-      return { deleted: true };
+      return runtime.changeQueue((queue) => {
+        const rest = queue.filter((each) => each.id !== queuedSubmissionId);
+        const deleted = rest.length < queue.length;
+        return { queue: deleted ? rest : undefined, reply: { deleted } };
+      }, context.once);
     },
 
     threadQueueStart: async ({ threadId, queuedSubmissionId }, context) => {
       const runtime = await loaded(context, threadId);
-      const { queue } = runtime.meta;
       const { principal } = context.session;
       await checkMayRun(runtime.meta.settings, principal, settings);
-      const next = queuedSubmissionId ? entryOf(queue, queuedSubmissionId) : queue[0];
-      if (!next) throw new AppError('conflict', 'no queued submission to start', { threadId });
-      const turnId = next.turnId ?? newId();
-      const reply = { turn: newTurnView(turnId, turnId) };
       const release = runtime.hold();
+      let begin = () => {};
       context.afterReply(() => {
         release();
-        runtime.begin(turnId);
+        begin();
       });
-      await runtime.startQueued({ ...next, ...cappedBy(principal) }, turnId, context.once(reply));
-      return reply;
+      const replyOf = (turnId: TurnId) => ({ turn: newTurnView(turnId, turnId) });
+      const wanted = { id: queuedSubmissionId ?? undefined, isCapped: !principal.isLocal };
+      const turnId = await runtime.startQueued(wanted, (id) => context.once(replyOf(id)));
+      begin = () => runtime.begin(turnId);
+      return replyOf(turnId);
     },
   });
 }
@@ -105,10 +101,4 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
 function checkIsInput(threadId: string, input: readonly UserInput[]): void {
   if (input.length > 0) return;
   throw new AppError('invalid', 'only user input can be added to the user-message queue', { threadId });
-}
-
-function entryOf(queue: readonly QueuedSubmission[], id: string): QueuedSubmission {
-  const known = queue.find((each) => each.id === id);
-  if (!known) throw new AppError('notFound', `queued submission not found: ${id}`);
-  return known;
 }

@@ -2,15 +2,16 @@
 
 import { Grants } from '../approvals/grants.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
-import type { QueuedSubmission, ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { compaction } from './compaction.ts';
-import { isBusy, nothingToDo, notSteerable } from './conflicts.ts';
+import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
+import { type Queue, type QueuedStart, taken } from './queueing.ts';
 import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
@@ -26,6 +27,8 @@ export class ThreadRuntime implements Closable {
   readonly #mailbox = new Mailbox();
   readonly #log: ThreadLog;
   #running: RunningTurn | undefined;
+  /** What waits must not begin now. */
+  #isHeldBack = false;
 
   constructor(parts: RuntimeParts, thread: LiveThread) {
     const { store, clock, log, tools } = parts;
@@ -60,6 +63,10 @@ export class ThreadRuntime implements Closable {
 
   get isBusy(): boolean {
     return this.#running !== undefined || !this.#mailbox.isIdle;
+  }
+
+  get isCompacting(): boolean {
+    return this.#running?.isCompaction ?? false;
   }
 
   get subscribers(): readonly Subscriber[] {
@@ -101,28 +108,44 @@ export class ThreadRuntime implements Closable {
     });
   }
 
-  /** Accepts waiting input as a turn and takes it off the queue; like `startTurn`. */
-  startQueued(entry: QueuedSubmission, turnId: TurnId, once?: Once): Promise<void> {
-    const { id, input, clientUserMessageId: clientId, isCapped = false } = entry;
+  /** Changes the queue as it is when this comes up among the thread's changes; no new queue: nothing but the key is stored. */
+  changeQueue<R>(
+    change: (queue: Queue) => { readonly queue: Queue | undefined; readonly reply: R },
+    onceOf: (reply: R) => Once | undefined,
+  ): Promise<R> {
     return this.#mailbox.run(async () => {
-      const waiting = this.#log.accepted.meta.queue;
-      const queue = waiting.filter((each) => each.id !== id);
-      if (queue.length === waiting.length) throw new AppError('notFound', `queued submission not found: ${id}`);
+      const { queue, reply } = change(this.#log.accepted.meta.queue);
+      const once = onceOf(reply);
+      if (queue) await this.#log.append([{ type: 'queueChanged', queue: [...queue] }], once);
+      else if (once) await this.#log.append([], once);
+      return reply;
+    });
+  }
+
+  /** Accepts waiting input as a turn, by default the first, and takes it off the queue; like `startTurn`. */
+  startQueued(wanted: QueuedStart, onceOf: (turnId: TurnId) => Once | undefined): Promise<TurnId> {
+    return this.#mailbox.run(async () => {
+      const { meta } = this.#log.accepted;
+      const { entry, rest } = taken(meta.queue, wanted.id, this.threadId);
+      const isCapped = wanted.isCapped || entry.isCapped === true;
+      if (isCapped) await this.#parts.checkCapped(meta.settings);
+      const { turnId = newId(), input, clientUserMessageId: clientId } = entry;
       const turn = { turnId, rootTurnId: undefined, input, clientId, outputSchema: undefined, isCapped };
-      await this.#accept(turn, [{ type: 'queueChanged', queue }], once);
+      await this.#accept(turn, [{ type: 'queueChanged', queue: [...rest] }], onceOf(turnId));
+      return turnId;
     });
   }
 
   /** Begins what waits first, if the thread is idle and something waits. Never rejects. */
   async beginNext(): Promise<void> {
-    const [next] = this.#log.accepted.meta.queue;
-    if (!next || this.activeTurnId !== undefined) return;
-    const turnId = next.turnId ?? newId();
+    const canBegin = () => !this.#isHeldBack && this.activeTurnId === undefined;
+    if (this.#log.accepted.meta.queue.length === 0 || !canBegin()) return;
     try {
-      if (next.isCapped) await this.#parts.checkCapped(this.meta.settings);
-      await this.startQueued(next, turnId);
+      const turnId = await this.startQueued({ id: undefined, isCapped: false }, () => undefined);
       this.begin(turnId);
     } catch (error) {
+      // Somebody else was faster: what waits goes on waiting.
+      if (isAppError(error, 'conflict')) return;
       this.#parts.log.warn({ err: error, threadId: this.threadId }, 'input that waits could not be begun');
     }
   }
@@ -227,12 +250,21 @@ export class ThreadRuntime implements Closable {
     await running.interrupt();
   }
 
-  /** Interrupts whatever runs and waits until its end is stored. */
-  async endTurn(): Promise<void> {
-    const running = this.#running;
-    if (!running) return;
-    await running.interrupt();
-    await running.done;
+  /** Ends whatever runs and makes a change before anything that waits can begin. */
+  async betweenTurns<T>(change: () => Promise<T>): Promise<T> {
+    this.#isHeldBack = true;
+    try {
+      // What was handed in before may still begin a turn.
+      await this.#mailbox.run(() => {});
+      const running = this.#running;
+      if (running) {
+        await running.interrupt();
+        await running.done;
+      }
+      return await change();
+    } finally {
+      this.#isHeldBack = false;
+    }
   }
 
   /** After a restart: goes on with a turn that only waits for people, or ends one that the stop of the server cut off. */
@@ -263,6 +295,7 @@ export class ThreadRuntime implements Closable {
   /** Stores the beginning of a turn; what goes with it is in the same transaction. */
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
+    if (this.#log.accepted.meta.archived) throw isArchived(this.threadId);
     this.#running = this.#prepare(turn.turnId, own);
     try {
       const events = startEvents(turn, this.#parts.clock.now());

@@ -72,8 +72,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
           ...{ responsesapiClientMetadata: null, ...cappedBy(principal) },
         };
         const reply = { turn: newTurnView(turnId, turnId), queuedSubmissionId: queued.id };
-        await enqueue(runtime, queued, context, reply);
-        return reply;
+        return enqueue(runtime, queued, context, reply);
       }
       const rootTurnId = params.rootTurnId ?? undefined;
       const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };

@@ -118,9 +118,7 @@ test('what it stored proves to be whole, and a changed byte is found', async () 
   writeFileSync(file, readFileSync(file, 'latin1').replaceAll('marker-one', 'marker-two'), 'latin1');
   const changed = await run(['history', 'verify', '--thread', id, '--data-dir', data]);
   expect(changed.code).toBe(1);
-  expect(changed.stdout).toMatch(
-    new RegExp(`^damaged: thread ${id} .*, record \\d+: it is not what was written\n`),
-  );
+  expect(changed.stdout).toMatch(new RegExp(`^damaged: thread ${id} .*, record \\d+: it is not what was written\n`));
 });
 
 test('there is nothing to verify where there is no history: code 1', async () => {

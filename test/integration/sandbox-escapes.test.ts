@@ -210,7 +210,8 @@ test.each(['workspace-write', 'danger-full-access'] as const)(
     const server = await startApp();
     const client = await server.connect();
     const threadId = await startThread(client, { ...CONFINED, sandbox, cwd: server.workspace });
-    const others = 'for each in /proc/$$/fd/*; do [ $(basename $each) -ge 3 ] && readlink $each; done; echo that is all';
+    const others =
+      'for each in /proc/$$/fd/*; do [ $(basename $each) -ge 3 ] && readlink $each; done; echo that is all';
     await runTurn(client, threadId, `run ${others}`);
     const [output = ''] = await outputsOf(client, threadId);
     expect(output).toContain('that is all');

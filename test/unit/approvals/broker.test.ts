@@ -168,3 +168,11 @@ describe('with nobody there', () => {
     expect(stored.map(({ type }) => type)).toEqual(['approvalResolved']);
   });
 });
+
+test('an answer to a question from before a restart counts only within its time, also before its turn comes to it', async () => {
+  const { clock, broker, ask } = bench();
+  broker.revive(proposal('late'));
+  clock.advance(500);
+  broker.answered('late', ACCEPT, localPrincipal);
+  expect(await ask('late', undefined, true)).toHaveProperty('refusedBecause');
+});
