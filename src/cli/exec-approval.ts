@@ -88,7 +88,7 @@ export function terminalAsking(): Asking | undefined {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   return {
     get width() {
-      return Math.max(NARROWEST, Math.min(process.stderr.columns ?? DEFAULT_WIDTH, DEFAULT_WIDTH));
+      return Math.max(NARROWEST, Math.min(process.stderr.columns || DEFAULT_WIDTH, DEFAULT_WIDTH));
     },
     async prompt(text, signal) {
       const lines = createInterface({ input: process.stdin, output: process.stderr });

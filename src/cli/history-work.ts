@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError, codeOf, isAppError } from '../base/errors.ts';
 import type { ExportVerdict } from '../history/export.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
 import { unreadable } from '../history/read-only.ts';
@@ -75,8 +75,23 @@ export async function exportTo(
   const { exportThread } = await import('../history/export.ts');
   return reading(directory, async (history) => {
     const lines = exportThread(history, thread.tenant, thread.id);
-    if (output === undefined) await pipeline(Readable.from(lines), process.stdout, { end: false });
-    else await pipeline(Readable.from(lines), createWriteStream(output, { flags: 'wx', mode: 0o600, flush: true }));
+    if (output === undefined) await toStandardOutput(lines);
+    else await toNewFile(output, lines);
+  });
+}
+
+/** A reader that has had enough is no failure. */
+async function toStandardOutput(lines: AsyncIterable<string>): Promise<void> {
+  await pipeline(Readable.from(lines), process.stdout, { end: false }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EPIPE') throw error;
+  });
+}
+
+async function toNewFile(path: string, lines: AsyncIterable<string>): Promise<void> {
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
+  await pipeline(Readable.from(lines), file).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    throw new AppError('unavailable', `${path} exists: name another file`);
   });
 }
 

@@ -10,8 +10,9 @@ const text = (describe: string) => ({ type: 'string', requiresArg: true, describ
 const common = (yargs: Argv) =>
   yargs.options({
     'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
-    tenant: { ...text('Whose threads'), default: 'local' },
   });
+
+const tenant = { ...text('Whose thread it is'), default: 'local' };
 
 export const historyCommand: AddCommand = (cli, outcome) => {
   cli.command('history', 'Look after the stored history', (yargs) => {
@@ -54,7 +55,10 @@ const exportOne: Add = (cli, outcome) => {
     (yargs) =>
       common(yargs)
         .positional('thread', { type: 'string', demandOption: true, describe: 'The thread' })
-        .options({ output: { ...text('The file, which must not exist; default standard output'), alias: 'o' } }),
+        .options({
+          tenant,
+          output: { ...text('The file, which must not exist; default standard output'), alias: 'o' },
+        }),
     async (args) => {
       const { exportTo } = await import('./history-work.ts');
       const thread = { tenant: single('--tenant', args.tenant) as string, id: args.thread };
@@ -71,6 +75,7 @@ const importOne: Add = (cli, outcome) => {
       common(yargs)
         .positional('file', { type: 'string', demandOption: true, describe: 'The export' })
         .options({
+          tenant,
           salvage: {
             type: 'boolean',
             describe: 'Take what is whole of a damaged one; the rest goes into FILE.damaged',

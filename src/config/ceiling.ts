@@ -29,7 +29,9 @@ export async function checkCeiling(config: Config, settings: CappedSettings, isB
   const { sandboxPolicy } = settings;
   const writable = sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [];
   for (const path of [settings.cwd, ...settings.workspaceRoots, ...writable]) {
-    if (!(await isBelow(path, remote.roots))) throw tooWide(`the folder ${path}`, 'those below the configured roots');
+    if (await isBelow(path, remote.roots)) continue;
+    const none = remote.roots.length === 0 ? ' (which names none)' : '';
+    throw tooWide(`the folder ${path}`, `those below remote.roots in config.yaml of the server${none}`);
   }
 }
 
