@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:
 /** The flag O_CLOEXEC in /proc/PID/fdinfo, which is octal; the same on all architectures of Linux that Node runs on. */
 const CLOSES_AT_EXEC = 0o2000000;
 
-/** Connections and pipes that are known to close themselves, by descriptor: device and inode. */
+/** What is no file and known to close itself, by descriptor: device and inode. */
 const known = new Map<number, string>();
 
 /**
@@ -29,8 +29,8 @@ function closesItself(descriptor: number): boolean {
   try {
     const status = fstatSync(descriptor);
     const what = `${status.dev}:${status.ino}`;
-    // Only of a connection or a pipe does the inode say that it is still the same descriptor.
-    const isUnique = status.isSocket() || status.isFIFO();
+    // Two descriptors of one file have one inode, and may differ in what they do at an exec.
+    const isUnique = !(status.isFile() || status.isDirectory() || status.isCharacterDevice());
     if (isUnique && known.get(descriptor) === what) return true;
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
     if (flags === undefined || (Number.parseInt(flags, 8) & CLOSES_AT_EXEC) === 0) return false;
