@@ -5,7 +5,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { type Client, connect, paramsOf, type ServerNotification } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
-import { turnCompleted } from '../threads/notifications.ts';
+import { itemCompleted, turnCompleted } from '../threads/notifications.ts';
 import { threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { VERSION } from './environment.ts';
@@ -78,10 +78,13 @@ async function runTurn(
   };
   if (interruption.aborted) interrupt();
   else interruption.addEventListener('abort', interrupt, { once: true });
+  let wasDeclined = false;
   for await (const notification of notifications) {
     if (concerns(notification, thread.id)) output.show(notification);
+    const done = paramsOf(notification, itemCompleted);
+    if (done?.turnId === turn.id && 'status' in done.item) wasDeclined ||= done.item.status === 'declined';
     const ended = paramsOf(notification, turnCompleted);
-    if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals);
+    if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals.hasRefused(), wasDeclined);
   }
   const { text } = await client.closed;
   throw new AppError('unavailable', `the connection ended before the turn did: ${text}`);
@@ -109,12 +112,13 @@ function placeOf({ folder }: ExecOptions, { isHere }: Door): { readonly cwd?: st
   return folder === undefined ? {} : { cwd: folder };
 }
 
-function outcomeOf(turn: Turn, output: ExecOutput, approvals: Approvals): ExitCode {
+/** `wasDeclined`: a command was, by whomever; an interrupt declines what is open, and stays an interrupt. */
+function outcomeOf(turn: Turn, output: ExecOutput, hasRefused: boolean, wasDeclined: boolean): ExitCode {
   if (turn.status === 'failed') {
     output.note(`the turn failed: ${turn.error?.message ?? 'no reason given'}`, 'red');
     return EXIT.failed;
   }
-  if (approvals.hasRefused()) return EXIT.refused;
+  if (hasRefused || (wasDeclined && turn.status === 'completed')) return EXIT.refused;
   if (turn.status === 'completed') return EXIT.done;
   output.note('the turn was interrupted', 'yellow');
   return EXIT.interrupted;

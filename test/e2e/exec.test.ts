@@ -80,6 +80,20 @@ test('a named server gets the token of the variable; a wrong one is code 4', asy
   expect(wrong.stderr).toContain('refused the connection (401)');
 });
 
+test('a command that somebody else declined is code 3', async () => {
+  const secret = join(scratch(), 'secret');
+  await run(['token', 'new', '--file', secret]);
+  const scope = ['--scope', 'thread:read thread:write'];
+  const { stdout } = await run(['token', 'sign', '--secret-file', secret, '--sub', 'alice', ...scope]);
+  const auth = ['--ws-auth', 'signed-bearer-token', '--ws-shared-secret-file', secret];
+  const listen = ['--listen', 'ws://127.0.0.1:0', '--data-dir', scratch(), ...auth, '-c', 'unattended=decline'];
+  const { address } = await serve(listen);
+  const args = ['exec', 'run! true', '--remote', address, '--remote-auth-token-env', 'TOKEN'];
+  const { code, stderr } = await run(args, { environment: { TOKEN: stdout.trim() } });
+  expect(stderr).toContain('declined: it did not run');
+  expect(code).toBe(3);
+});
+
 test('a server that is not there, or cannot be used, is code 4', async () => {
   const gone = await run(['exec', 'say hello', '--remote', `unix://${join(scratch(), 'none.sock')}`]);
   expect(gone).toMatchObject({ code: 4, stdout: '' });
