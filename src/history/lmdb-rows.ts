@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { deferred } from '../base/signals.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
+import { Commits } from './commits.ts';
 import { headerProblem } from './file-header.ts';
 import { compareKeys, FORMAT_VERSION, formatKey, type Key } from './keys.ts';
 import { RECORDS_FILE } from './places.ts';
@@ -22,19 +22,18 @@ const RAW_CHARACTERS = 4 * 1024 * 1024;
 
 export class LmdbRows implements Rows {
   readonly #root: RootDatabase<string, LmdbKey>;
-  /** Settles when the last transaction has; they do in order. */
-  #written: Promise<unknown> = Promise.resolve();
+  readonly #commits = new Commits(
+    (work) => this.#begin(work),
+    (error) => this.#refused(error),
+  );
   #takesWrites = true;
   #isOpen = true;
-  /** Rejects when the database takes no more writes until it is opened again; what waits for it then would wait for ever. */
-  readonly #failure = deferred<never>();
   #hasFailed = false;
 
   /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
   constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
     const problem = headerProblem(join(directory, RECORDS_FILE));
     if (problem !== undefined) throw unreadable(new Error(problem));
-    this.#failure.promise.catch(() => {});
     this.#root = open<string, LmdbKey>({
       path: directory,
       encoding: 'string',
@@ -167,46 +166,51 @@ export class LmdbRows implements Rows {
 
   async write<T>(work: () => T): Promise<T> {
     this.#check(this.#takesWrites);
-    try {
-      // Not `transaction`: what that has written stays when its callback throws.
-      const written = this.#root.childTransaction(work);
-      this.#written = written.catch(() => {});
-      return await Promise.race([written, this.#failure.promise]);
-    } catch (error) {
-      const refused = await refusal(error);
-      if (!isAppError(error) && isAppError(refused)) this.#checkRoot();
-      throw refused;
-    }
+    return this.#commits.run(work);
   }
 
   readonly close = closeOnce(async () => {
     this.#takesWrites = false;
     // Closing the environment breaks transactions that wait for their turn.
-    await Promise.race([this.#written, this.#failure.promise.catch(() => {})]);
+    await this.#commits.settled();
     this.#isOpen = false;
     // After a failure it would wait for what never ends; all that was acknowledged is on disk.
     if (!this.#hasFailed) await this.#root.close();
   });
 
+  #begin<T>(work: () => T): Promise<T> {
+    if (this.#hasFailed) throw this.#failure();
+    // Not `transaction`: what that has written stays when its callback throws.
+    return this.#root.childTransaction(work);
+  }
+
+  async #refused(error: unknown): Promise<unknown> {
+    if (isAppError(error)) return error;
+    this.#checkRoot();
+    return await refusal(error);
+  }
+
   /** A refused commit does no harm, but when it was the root of the database that could not be written, no later one works. */
   #checkRoot(): void {
     if (this.#hasFailed) return;
     try {
-      this.#root.transactionSync(() => {});
-    } catch (error) {
+      // By reading: a writer would wait for ever for what the failed one holds.
+      this.#root.resetReadTxn();
+      this.#root.get([...formatKey]);
+    } catch {
       this.#hasFailed = true;
       this.#takesWrites = false;
-      const message = `the disk failed under the history, which takes nothing more until the server is started again: ${messageOf(error)}`;
-      this.#failure.reject(new AppError('unavailable', message, { kind: 'storeFailed' }, { cause: error }));
     }
+  }
+
+  #failure(): AppError {
+    const message = 'the disk failed under the history, which takes nothing more: start the server again';
+    return new AppError('unavailable', message, { kind: 'storeFailed' });
   }
 
   #check(isPossible: boolean): void {
     if (isPossible) return;
-    const reason = this.#hasFailed
-      ? 'the disk failed under the history: start the server again'
-      : 'the history is closed';
-    throw new AppError('unavailable', reason);
+    throw this.#hasFailed ? this.#failure() : new AppError('unavailable', 'the history is closed');
   }
 }
 

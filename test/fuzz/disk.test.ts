@@ -19,6 +19,7 @@ const CUTS = Number(process.env.HEDDLE_CUTS ?? 150);
 const FAILURES = Number(process.env.HEDDLE_FAILURES ?? 4);
 const SECTOR = 512;
 
+const next = random(SEED);
 const source = fileURLToPath(new URL('disk-shim.c', import.meta.url));
 const program = fileURLToPath(new URL('disk-child.mts', import.meta.url));
 
@@ -44,7 +45,6 @@ if (!canBuild) console.warn('SKIPPED: power cuts and failing disks need Linux an
 describe.skipIf(!canBuild)('on a disk', () => {
   let scratch: string;
   let shim: string;
-  const next = random(SEED);
 
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'heddle-disk-'));
@@ -117,11 +117,15 @@ describe.skipIf(!canBuild)('on a disk', () => {
       await writeFile(journal, '');
       await runScenario(join(scratch, `counted-${error}`), { DISK_JOURNAL: journal });
       // The first call makes a database where there was none; failing there, the library ends the process.
-      const count = parse(await readFile(journal)).length;
+      const operations = parse(await readFile(journal));
+      const count = operations.length;
+      const all = Array.from({ length: count - 1 }, (_, index) => index + 2);
+      // The root of the database: a commit that fails there ruins what is open, while others wait behind it.
+      const roots = all.filter((place) => operations[place - 1]?.kind === 'durable');
       const places =
         FAILURES >= count
-          ? Array.from({ length: count - 1 }, (_, index) => index + 2)
-          : Array.from({ length: FAILURES }, () => 2 + next(count - 1));
+          ? all
+          : [...sample(all, FAILURES), ...sample(roots.slice(0, -1), FAILURES), ...roots.slice(-1)];
       for (const place of places) {
         const why = `call ${place} of ${count}`;
         const directory = join(scratch, `fail-${error}-${place}`);
@@ -139,6 +143,10 @@ describe.skipIf(!canBuild)('on a disk', () => {
     3_600_000,
   );
 });
+
+function sample<T>(values: readonly T[], count: number): T[] {
+  return Array.from({ length: count }, () => values[next(values.length)] as T);
+}
 
 /** The file after a cut: what was synced, and of the rest what the disk happened to have written. */
 function imageAt(operations: readonly Operation[], cut: number, next: (below: number) => number): Buffer {

@@ -1,0 +1,69 @@
+// One commit at a time: who shares one, who waits, and that nothing begins behind a failure that is not understood yet.
+
+import { expect, it } from 'vitest';
+import { deferred } from '../../../src/base/signals.ts';
+import { Commits } from '../../../src/history/commits.ts';
+
+/** A database that commits when it is told to; `begun` are the transactions of each commit. */
+function database() {
+  const commits: { works: (() => void)[]; end: ReturnType<typeof deferred<void>> }[] = [];
+  let open: (typeof commits)[number] | undefined;
+  return {
+    commits,
+    start: <T>(work: () => T): Promise<T> => {
+      if (open === undefined) {
+        open = { works: [], end: deferred<void>() };
+        commits.push(open);
+      }
+      const mine = open;
+      const result = deferred<T>();
+      mine.works.push(() => result.resolve(work()));
+      return mine.end.promise.then(() => result.promise);
+    },
+    /** Runs what was started; what comes later belongs to the next commit. */
+    begin() {
+      for (const work of open?.works ?? []) work();
+      open = undefined;
+    },
+  };
+}
+
+it('shares a commit until its transactions begin, and begins the next one when it has ended', async () => {
+  const { commits, start, begin } = database();
+  const queue = new Commits(start, async (error) => error);
+  const order: string[] = [];
+  const run = (name: string) => queue.run(() => order.push(name));
+  const first = [run('a'), run('b')];
+  begin();
+  const second = [run('c'), run('d')];
+  const all = queue.settled();
+  expect(commits).toHaveLength(1);
+  commits[0]?.end.resolve();
+  await Promise.all(first);
+  expect(commits[1]?.works).toHaveLength(2);
+  begin();
+  commits[1]?.end.resolve();
+  await Promise.all([...second, all]);
+  expect(order).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('begins nothing before it is known what a failure means', async () => {
+  const { commits, start, begin } = database();
+  const verdict = deferred<void>();
+  const queue = new Commits(start, async (error) => {
+    await verdict.promise;
+    return new Error(`understood: ${String(error)}`);
+  });
+  const first = queue.run(() => 1);
+  begin();
+  const second = queue.run(() => 2);
+  commits[0]?.end.reject('broken');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(commits).toHaveLength(1);
+  verdict.resolve();
+  await expect(first).rejects.toThrow('understood: broken');
+  expect(commits).toHaveLength(2);
+  begin();
+  commits[1]?.end.resolve();
+  await expect(second).resolves.toBe(2);
+});
