@@ -1,22 +1,37 @@
 // Which descriptors of ours a program would inherit: libraries open files without saying that they end at an exec.
 
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { descriptorsVersion } from '../base/descriptors.ts';
 
 /** The flag O_CLOEXEC in /proc/PID/fdinfo, which is octal; the same on all architectures of Linux that Node runs on. */
 const CLOSES_AT_EXEC = 0o2000000;
 
-/** What is no file and known to close itself, by descriptor: device and inode. */
-const known = new Map<number, string>();
+/** Milliseconds for which one look does: for what a library opens without a word of it. */
+const LOOK_MS = 1_000;
+
+interface Look {
+  readonly at: number;
+  readonly version: number;
+  readonly found: readonly number[];
+}
+
+let last: Look | undefined;
 
 /**
  * All from 3 on that do not close themselves in a program that is started; where the system does not tell, all that are open.
- * Throws where they cannot be listed.
+ * Some may have been closed since. Node opens everything so that it closes itself, so this changes only where a library opens
+ * a file: it is looked again when one was said to, and after a second. Throws where they cannot be listed.
  */
-export function inheritable(): number[] {
+export function inheritable(): readonly number[] {
+  const [at, version] = [performance.now(), descriptorsVersion()];
+  if (last?.version !== version || at - last.at >= LOOK_MS) last = { at, version, found: look() };
+  return last.found;
+}
+
+function look(): number[] {
   const isLinux = process.platform === 'linux';
-  const names = readdirSync(isLinux ? '/proc/self/fd' : '/dev/fd');
   const found: number[] = [];
-  for (const name of names) {
+  for (const name of readdirSync(isLinux ? '/proc/self/fd' : '/dev/fd')) {
     const descriptor = Number(name);
     if (descriptor < 3 || (isLinux && closesItself(descriptor))) continue;
     if (isOpen(descriptor)) found.push(descriptor);
@@ -24,18 +39,10 @@ export function inheritable(): number[] {
   return found;
 }
 
-/** Looking at the flags is dear beside a look at what is open, and a server has a descriptor for each connection. */
 function closesItself(descriptor: number): boolean {
   try {
-    const status = fstatSync(descriptor);
-    const what = `${status.dev}:${status.ino}`;
-    // Two descriptors of one file have one inode, and may differ in what they do at an exec.
-    const isUnique = !(status.isFile() || status.isDirectory() || status.isCharacterDevice());
-    if (isUnique && known.get(descriptor) === what) return true;
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
-    if (flags === undefined || (Number.parseInt(flags, 8) & CLOSES_AT_EXEC) === 0) return false;
-    if (isUnique) known.set(descriptor, what);
-    return true;
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSES_AT_EXEC) !== 0;
   } catch {
     return false; // it has been closed since, or cannot be looked at: then it counts as inherited
   }
