@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import Module from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -109,7 +110,6 @@ const englishOnly = {
 const LIBRARIES = {
   jose: 'jose',
   ws: 'ws',
-  yaml: 'yaml',
   yargs: 'yargs',
   'ai-openai-compatible': '@ai-sdk/openai-compatible',
   'ai-anthropic': '@ai-sdk/anthropic',
@@ -200,11 +200,14 @@ await Promise.all([
 /** Code and its compiled form bear the digest of the code in their names: V8 itself would take any code of the same length. */
 function cacheServer() {
   const dist = path.join(ROOT, 'dist');
-  const source = fs.readFileSync(path.join(dist, 'server.cjs'), 'utf8');
+  const source = Module.wrap(fs.readFileSync(path.join(dist, 'server.cjs'), 'utf8'));
+  // The loader takes each byte for a character.
+  if (Buffer.byteLength(source) !== source.length) throw new Error('the code of the server is not ASCII');
   const name = `server-${crypto.createHash('sha256').update(source).digest('hex').slice(0, 16)}`;
   const code = path.join(dist, `${name}.cjs`);
   fs.writeFileSync(code, source);
   const data = fs.mkdtempSync(path.join(os.tmpdir(), 'heddle-build-'));
+  fs.writeFileSync(path.join(data, 'config.yaml'), SETTINGS);
   const { status, stderr } = spawnSync(
     process.execPath,
     [path.join(ROOT, 'scripts/code-cache.cjs'), code, path.join(dist, `${name}.cache`), data],
@@ -217,6 +220,19 @@ function cacheServer() {
   for (const each of fs.readdirSync(dist))
     if (/^server-[\da-f]+\./.test(each) && !each.startsWith(name)) fs.rmSync(path.join(dist, each));
 }
+
+/** Of each form that is usual in such a file: what reads it is compiled, too. */
+const SETTINGS = `# The build's own.
+model: none
+model_provider: none
+model_providers:
+  none:
+    name: "None"
+    base_url: http://127.0.0.1:1/v1
+    wire_api: responses
+remote:
+  roots: []
+`;
 
 /** What clients say first. */
 const START = `${JSON.stringify({

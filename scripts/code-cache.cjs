@@ -6,7 +6,7 @@ const path = require('node:path');
 const vm = require('node:vm');
 
 const [code, cache, dataDir] = process.argv.slice(2);
-const script = new vm.Script(Module.wrap(fs.readFileSync(code, 'utf8')), { filename: code });
+const script = new vm.Script(fs.readFileSync(code, 'latin1'), { filename: code });
 const loaded = { exports: {} };
 script.runInThisContext()(loaded.exports, Module.createRequire(code), loaded, code, path.dirname(code));
 loaded.exports.serve({ dataDir, backend: 'mock', listen: [], config: [], auth: {} }).then((exitCode) => {
