@@ -1,6 +1,7 @@
 // Keys of model providers: from the environment, else kept in a file that only its owner reads.
 
 import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -44,6 +45,8 @@ export function createKeyStore(dataDirectory: string): KeyStore {
 async function readKeys(file: string): Promise<Readonly<Record<string, string>>> {
   let text: string;
   try {
+    // Asked in every turn, and most installations have no such file.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return {};
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return {};

@@ -5,7 +5,7 @@ import type { Document } from 'yaml';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
 import { type ConfigProblem, firstFault, type Place } from './faults.ts';
-import { Config } from './schema.ts';
+import { checkConfig } from './schema.ts';
 import { cleaned, isTable, leaves, merged, nested, type Table } from './tables.ts';
 
 export type LayerName =
@@ -47,7 +47,7 @@ export async function yamlLayer(text: string, file: string): Promise<LayerOrProb
   if (!isMap(document.contents) || !isTable(value))
     return { problem: { message: 'expected settings, one `name: value` a line', place: placeAt(0) } };
   const settings = cleaned(value);
-  const checked = Config().safeParse(settings);
+  const checked = checkConfig(settings);
   if (checked.success) return { layer: layerOf(userLayer(file), settings) };
   const fault = firstFault(checked.error, settings);
   return { problem: { message: fault.message, place: placeAt(offsetOf(document, fault.path)) } };
@@ -73,7 +73,7 @@ export function flagsLayer(flags: readonly string[]): Layer {
     return merged(table, nested(key, flagValue(flag.slice(equals + 1).trim())));
   }, {});
   const kept = cleaned(settings);
-  const checked = Config().safeParse(kept);
+  const checked = checkConfig(kept);
   if (!checked.success) {
     throw new AppError('invalid', `failed to load configuration: ${firstFault(checked.error, kept).message}`);
   }

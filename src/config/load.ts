@@ -1,11 +1,12 @@
 // The configuration in force: read from disk when it has changed, merged over defaults, with what is wrong beside it.
 
-import { readFile, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { type ConfigProblem, configError, firstFault, problemText } from './faults.ts';
 import { flagsLayer, type Layer, type LayerOrProblem, layerOf, yamlLayer } from './layers.ts';
-import { Config } from './schema.ts';
+import { type Config, checkConfig } from './schema.ts';
 import { cleaned, expanded, merged, type Table } from './tables.ts';
 
 export interface ConfigState {
@@ -37,7 +38,7 @@ export function createConfigSource(options: ConfigOptions): ConfigSource {
   const flags = flagsLayer(options.flags ?? []);
   let known: { readonly stamp: string; readonly state: ConfigState } | undefined;
   const state = async (): Promise<ConfigState> => {
-    const stamp = await stampOf(file);
+    const stamp = stampOf(file);
     if (known?.stamp !== stamp) known = { stamp, state: combine(await fileLayer(file), flags) };
     return known.state;
   };
@@ -52,10 +53,13 @@ export function createConfigSource(options: ConfigOptions): ConfigSource {
   };
 }
 
-/** Differs whenever the file has been replaced or written to. */
-async function stampOf(file: string): Promise<string> {
+/**
+ * Differs whenever the file has been replaced or written to. Asked several times a turn: the way to a thread of the pool and back
+ * takes ten times as long as the question, and the history beside the file is read in the same way.
+ */
+function stampOf(file: string): string {
   try {
-    const { mtimeMs, ctimeMs, size, ino } = await stat(file);
+    const { mtimeMs, ctimeMs, size, ino } = statSync(file);
     return `${mtimeMs} ${ctimeMs} ${size} ${ino}`;
   } catch (error) {
     return codeOf(error) ?? 'unreadable';
@@ -82,7 +86,7 @@ function combine(file: LayerOrProblem, flags: Layer): ConfigState {
 
 function configOf(settings: readonly Table[]): Config {
   const all = settings.reduce(merged, {});
-  const checked = Config().safeParse(all);
+  const checked = checkConfig(all);
   if (!checked.success) throw configError(firstFault(checked.error, all).message);
   return checked.data;
 }

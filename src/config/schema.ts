@@ -47,11 +47,16 @@ const RemoteCeiling = schema(() =>
   }),
 );
 
-/** Archived threads are kept for so many days after their last turn, and the newest of them up to so many MiB of records. */
+/**
+ * Archived threads are kept for so many days after their last turn, and the newest of them up to so many MiB of records. Of
+ * each thread, events are kept whole for so many days, and the newest of them up to so many MiB.
+ */
 const Retention = schema(() =>
   z.looseObject({
     archived_days: unset(z.int().min(1).max(36_500)),
     archived_mib: unset(z.int().min(1).max(1_048_576)),
+    events_days: unset(z.int().min(1).max(36_500)),
+    events_mib: unset(z.int().min(1).max(1_048_576)),
   }),
 );
 
@@ -90,3 +95,9 @@ export const Config = schema(() =>
   }),
 );
 export type Config = Infer<typeof Config>;
+
+/**
+ * Whether settings are a configuration. Without the code that zod would compile for it: that takes longer than a process, which
+ * reads its settings when it starts, gains by it.
+ */
+export const checkConfig = (settings: unknown) => Config().safeParse(settings, { jitless: true });
