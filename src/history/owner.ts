@@ -1,6 +1,7 @@
 // Who runs on a data directory: a kernel lock, and a file that says how to reach its holder.
 
-import { type FileHandle, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 // Timers that keep the process alive: nothing else does while it waits here.
 import { setTimeout as wait } from 'node:timers/promises';
@@ -48,7 +49,7 @@ export async function takeOwnership(options: {
   readonly directory: string;
   readonly version: string;
 }): Promise<Ownership> {
-  const directory = await openDirectory(options.directory);
+  const directory = openDirectory(options.directory);
   const lock = await open(join(directory, LOCK_FILE), 'a+', 0o600);
   let info: OwnerInfo = {
     pid: process.pid,
@@ -59,7 +60,7 @@ export async function takeOwnership(options: {
   try {
     if (!tryLock(lock.fd, OWNERSHIP, 1)) throw await occupied(directory);
     await showPresence(lock);
-    await writeInfo(directory, info);
+    introduce(directory, info);
   } catch (error) {
     await lock.close();
     throw error;
@@ -83,10 +84,11 @@ export async function takeOwnership(options: {
   };
 }
 
-async function openDirectory(path: string): Promise<string> {
+/** Synchronous, as is `introduce`: every start waits for it, and nothing else is to be done yet. */
+function openDirectory(path: string): string {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    return await realpath(path);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync.native(path);
   } catch (error) {
     throw new AppError(
       'unavailable',
@@ -138,11 +140,20 @@ function isAlive(pid: number): boolean {
   }
 }
 
+const textOf = (info: OwnerInfo): string => `${JSON.stringify(info, null, 2)}\n`;
+
+/** Says who has the directory. Not synced: once power is lost, nobody has it, whatever the file says. */
+function introduce(directory: string, info: OwnerInfo): void {
+  const path = join(directory, INFO_FILE);
+  writeFileSync(`${path}.new`, textOf(info), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
 async function writeInfo(directory: string, info: OwnerInfo): Promise<void> {
   const path = join(directory, INFO_FILE);
   const file = await open(`${path}.new`, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify(info, null, 2)}\n`);
+    await file.writeFile(textOf(info));
     await file.sync();
   } finally {
     await file.close();
