@@ -7,7 +7,7 @@ import { turnError } from '../../model/turn.ts';
 import type { Backend, BackendEvent, Model, ToolHost, TurnRequest } from '../backend.ts';
 import type { ProviderAccess } from '../models/client.ts';
 import { concealing } from '../models/concealing.ts';
-import { createModelHttp } from '../models/http.ts';
+import type { ModelHttp } from '../models/http.ts';
 import { modelClient } from '../models/registry.ts';
 import { ask, type ModelRoute, type Retries, type Run } from './asking.ts';
 import { Conversation } from './conversation.ts';
@@ -38,14 +38,16 @@ export function createRuntimeBackend(options: {
   readonly models: () => Promise<readonly Model[]>;
   readonly clock?: Clock;
 }): Backend {
-  const http = createModelHttp(options.clock);
+  let made: Promise<ModelHttp> | undefined;
+  // Loaded on use: what it needs of Node takes its time, and a start has no request to make.
+  const http = () => (made ??= import('../models/http.ts').then((module) => module.createModelHttp(options.clock)));
   return createTurnRuntime({
     ...options,
     async route(providerId) {
       const { access, retries } = await options.provider(providerId);
-      return { client: modelClient(access, http), retries, conceal: concealing(access) };
+      return { client: modelClient(access, await http()), retries, conceal: concealing(access) };
     },
-    close: () => http.close(),
+    close: async () => (await made)?.close(),
   });
 }
 
