@@ -287,6 +287,11 @@ const DAY_MS = 86_400_000;
 const MEBI = 2 ** 20;
 
 function retentionOf({ retention }: Config): Retention {
-  const { archived_days: days, archived_mib: mebi } = retention;
-  return { archivedMs: days && days * DAY_MS, archivedCharacters: mebi && mebi * MEBI };
+  const { archived_days, archived_mib, events_days, events_mib } = retention;
+  return {
+    archivedMs: archived_days && archived_days * DAY_MS,
+    archivedCharacters: archived_mib && archived_mib * MEBI,
+    eventsMs: events_days && events_days * DAY_MS,
+    eventsCharacters: events_mib && events_mib * MEBI,
+  };
 }

@@ -7,12 +7,15 @@ import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
+import { floorOf, type Gap, gapOf } from './gaps.ts';
 import { keysOf } from './keys.ts';
 import type { OpenedHistory } from './read-only.ts';
 import { decode } from './records.ts';
 import { breathe, undamaged } from './rows.ts';
 
+/** Of a whole log; of one in which retention has left gaps. */
 export const EXPORT_VERSION = 1;
+const VERSION_WITH_GAPS = 2;
 
 /** The lines of an export: one header, each record behind the long values that it names, one end. */
 export type ExportLine =
@@ -20,6 +23,8 @@ export type ExportLine =
   | { readonly kind: 'blob'; readonly hash: string; readonly content: string }
   /** `record` is the canonical text over which `link` was made: the SHA-256, in base64url, of `previous` and it. */
   | { readonly kind: 'record'; readonly previous: Link; readonly link: Link; readonly record: string }
+  /** Records that retention has removed from the one numbered `gap.first` to `seq`; `link` is that of the last of them. */
+  | { readonly kind: 'gap'; readonly seq: Seq; readonly link: Link; readonly gap: Gap }
   | { readonly kind: 'end'; readonly records: number; readonly link: Link };
 
 const STEP = 100;
@@ -35,7 +40,8 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
   const headText = rows.get(keys.head(id));
   if (headText === undefined) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
   const head = JSON.parse(headText) as Head;
-  yield line({ kind: 'thread', version: EXPORT_VERSION, tenant, threadId: id });
+  const version = floorOf(rows, keys, id).seq > 0 ? VERSION_WITH_GAPS : EXPORT_VERSION;
+  yield line({ kind: 'thread', version, tenant, threadId: id });
   let previous = firstLink(id);
   let records = 0;
   let after: Seq = 0;
@@ -45,6 +51,15 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
     if (step.length === 0) break;
     for (const row of step) {
       const { key, text: stored } = undamaged(row);
+      const gap = gapOf(stored);
+      if (gap !== undefined) {
+        // What it stands for may have been read before it was removed.
+        if (gap.previous !== previous && gap.first > after) throw damaged(id, key[4] as Seq);
+        yield line({ kind: 'gap', seq: key[4] as Seq, link: linkOf(stored), gap: { ...gap, previous } });
+        previous = linkOf(stored);
+        after = key[4] as Seq;
+        continue;
+      }
       const [record, link] = [textOf(stored), linkOf(stored)];
       if (nextLink(previous, record) !== link) throw damaged(id, key[4] as Seq);
       for (const { hash } of decode<StoredEvent>(record).refs) {
@@ -72,6 +87,13 @@ const damaged = (threadId: ThreadId, seq: Seq): AppError =>
     { kind: 'damaged', threadId, seq },
   );
 
+/** What stands in an export for records that were removed. */
+export interface ExportedGap {
+  readonly gap: Gap;
+  readonly seq: Seq;
+  readonly link: Link;
+}
+
 /** A record of an export with the long values that it names. */
 export interface ExportedRecord {
   readonly stored: StoredEvent;
@@ -95,10 +117,10 @@ export interface ExportVerdict {
   readonly damages: readonly ExportDamage[];
 }
 
-/** Reads an export, gives each whole record to `take` in order, and says what is not as it was written. */
+/** Reads an export, gives each whole record and each gap to `take` in order, and says what is not as it was written. */
 export async function readExport(
   file: string,
-  take: (record: ExportedRecord) => Promise<void> = async () => {},
+  take: (record: ExportedRecord | ExportedGap) => Promise<void> = async () => {},
 ): Promise<ExportVerdict> {
   const reader = new ExportReader();
   const input = createReadStream(file);
@@ -123,7 +145,7 @@ class ExportReader {
   /** The line before was not whole, so that the chain may have a gap here. */
   #isTorn = false;
 
-  read(text: string): ExportedRecord | undefined {
+  read(text: string): ExportedRecord | ExportedGap | undefined {
     this.#line += 1;
     if (text === '') return undefined;
     const found = parsed(text);
@@ -132,7 +154,7 @@ class ExportReader {
     switch (found.kind) {
       case 'thread':
         if (this.#line !== 1) return this.#damage('a second beginning', text);
-        if (found.version !== EXPORT_VERSION) throw newer(found.version);
+        if (found.version < EXPORT_VERSION || found.version > VERSION_WITH_GAPS) throw newer(found.version);
         this.#header = found;
         this.#last = firstLink(found.threadId);
         return undefined;
@@ -142,6 +164,8 @@ class ExportReader {
         return undefined;
       case 'record':
         return this.#record(found, text);
+      case 'gap':
+        return this.#gap(found, text);
       case 'end':
         this.#hasEnded = true;
         if (!this.#isTorn && found.link !== this.#last) this.#damage('records before it are missing', text);
@@ -171,6 +195,15 @@ class ExportReader {
     return { stored: value, text: found.record, contents };
   }
 
+  #gap({ gap, seq, link }: Extract<ExportLine, { kind: 'gap' }>, text: string): ExportedGap | undefined {
+    if (typeof gap?.previous !== 'string' || !Array.isArray(gap.places)) return this.#damage('it cannot be read', text);
+    if (gap.previous !== this.#last && !this.#isTorn && this.#last !== undefined)
+      this.#damage('a record before it is missing', '');
+    this.#last = link;
+    this.#isTorn = false;
+    return { gap, seq, link };
+  }
+
   #damage(problem: string, text: string): undefined {
     this.#damages.push({ line: this.#line, problem, text });
     this.#isTorn = true;
@@ -181,13 +214,17 @@ class ExportReader {
 function parsed(text: string): ExportLine | undefined {
   try {
     const value = JSON.parse(text) as ExportLine;
-    return ['thread', 'blob', 'record', 'end'].includes(value?.kind) ? value : undefined;
+    return ['thread', 'blob', 'record', 'gap', 'end'].includes(value?.kind) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
 const newer = (version: number): AppError =>
-  new AppError('unavailable', `the export has version ${version} and this program reads version ${EXPORT_VERSION}`, {
-    kind: 'newer_format',
-  });
+  new AppError(
+    'unavailable',
+    `the export has version ${version} and this program reads up to version ${VERSION_WITH_GAPS}`,
+    {
+      kind: 'newer_format',
+    },
+  );

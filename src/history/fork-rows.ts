@@ -3,7 +3,8 @@
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { textOf } from './chain.ts';
+import { linkOf, textOf } from './chain.ts';
+import { gapOf } from './gaps.ts';
 import { below, beyond, type Key, type KeyRange } from './keys.ts';
 import type { CopyTarget, LogCopy } from './log-copy.ts';
 import type { Source } from './reader.ts';
@@ -139,6 +140,8 @@ class RowCopy {
     for await (const step of steps(this.#target, range)) {
       if (step.some((row) => row.isDamaged)) throw new NotCopied();
       await this.#copy.inChunks(step, this.#check, ({ key, text: sealedText }) => {
+        const gap = gapOf(sealedText);
+        if (gap !== undefined) return this.#copy.gap({ gap, seq: key[4] as Seq, link: linkOf(sealedText) });
         const text = textOf(sealedText);
         if (!NOTABLE.test(text)) return this.#copy.link(key[4] as Seq, text);
         const { value, refs } = decode<StoredEvent>(text);

@@ -45,8 +45,8 @@ export async function forkThread(target: CopyTarget, request: ForkRequest, isQui
     await copy.add(first.map(({ stored, encoded }) => ({ stored, text: encoded.text, refs: encoded.refs })));
     const done = isQuick ? await copyRows(target, copy, source, at, isThere) : 0;
     for await (const records of keptRecords(target, source, done + 1, at)) {
-      const taken = records.filter(({ stored }) => !OF_THE_THREAD.has(stored.event.type));
-      for (const { stored } of taken) open.note(stored.event);
+      const taken = records.filter((record) => 'gap' in record || !OF_THE_THREAD.has(record.stored.event.type));
+      for (const record of taken) if (!('gap' in record)) open.note(record.stored.event);
       await copy.add(taken, isThere);
     }
     const texts =

@@ -2,7 +2,7 @@
 
 import { AppError } from '../base/errors.ts';
 import { newId, type ThreadId } from '../model/ids.ts';
-import { type ExportedRecord, type ExportVerdict, readExport } from './export.ts';
+import { type ExportedGap, type ExportedRecord, type ExportVerdict, readExport } from './export.ts';
 import { below } from './keys.ts';
 import { type CopyTarget, LogCopy } from './log-copy.ts';
 import { decode, encode, fill } from './records.ts';
@@ -34,6 +34,7 @@ export async function importThread(
   try {
     await readExport(file, async (record) => {
       copy ??= await begin({ ...target, id }, record, file, verdict);
+      if ('gap' in record) return copy.add([record]);
       records += 1;
       await add({ ...target, id }, copy, record);
     });
@@ -46,9 +47,14 @@ export async function importThread(
   }
 }
 
-async function begin(target: CopyTarget, { stored }: ExportedRecord, file: string, verdict: ExportVerdict) {
-  if (stored.event.type !== 'threadCreated') throw refused(file, verdict);
-  return LogCopy.begin(target, { ...wholeMeta(stored.event.meta), id: target.id });
+async function begin(
+  target: CopyTarget,
+  first: ExportedRecord | ExportedGap,
+  file: string,
+  verdict: ExportVerdict,
+): Promise<LogCopy> {
+  if ('gap' in first || first.stored.event.type !== 'threadCreated') throw refused(file, verdict);
+  return LogCopy.begin(target, { ...wholeMeta(first.stored.event.meta), id: target.id });
 }
 
 async function add(target: CopyTarget, copy: LogCopy, { stored, text, contents }: ExportedRecord): Promise<void> {

@@ -74,6 +74,7 @@ export function keysOf(tenant: string) {
     meta: (id: ThreadId) => thread(id, 'm'),
     log: (id: ThreadId, seq: Seq) => thread(id, 'l', seq),
     logs: (id: ThreadId) => thread(id, 'l'),
+    floor: (id: ThreadId) => thread(id, 'f'),
     delta: (id: ThreadId, seq: Seq, turnId: TurnId) => thread(id, 'd', seq, named(turnId)),
     deltasFrom: (id: ThreadId, seq: Seq) => thread(id, 'd', seq),
     turn: (id: ThreadId, seq: Seq) => thread(id, 'u', seq),

@@ -9,6 +9,7 @@ import type { Log } from '../base/log.ts';
 import type { ThreadId } from '../model/ids.ts';
 import { openBlobs } from './blobs.ts';
 import { spared } from './checksum.ts';
+import { applyEventRetention } from './event-retention.ts';
 import { headerProblem } from './file-header.ts';
 import {
   checkFormat,
@@ -97,11 +98,20 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
   const rebuilt = isRebuilding
     ? rebuildAll().catch((error: unknown) => log.error({ err: error }, 'the tables could not all be made anew'))
     : Promise.resolve();
+  let measuredAtMs = Number.NEGATIVE_INFINITY;
+  const skipped = new Map<string, Set<ThreadId>>();
   const retain = async (retention: Retention) => {
+    const since = measuredAtMs;
+    measuredAtMs = clock.now();
     for (const tenant of tenantsIn(rows)) {
       const isInUse = (id: ThreadId) => options.isInUse?.(tenant, id) ?? false;
-      const work = { store: storeOf(tenant), rows, keys: keysOf(tenant), log, now: clock.now, isInUse };
-      await applyRetention({ ...work, signal: closing.signal }, retention);
+      const { signal } = closing;
+      const work = { ...sourceOf(tenant), store: storeOf(tenant), tenant, now: clock.now, isInUse, signal };
+      await applyRetention(work, retention);
+      // Only the tables know which turns are open.
+      if (isRebuilding) continue;
+      skipped.set(tenant, skipped.get(tenant) ?? new Set());
+      await applyEventRetention(work, retention, { since, skipped: skipped.get(tenant) as Set<ThreadId> });
     }
   };
   const stopRetention = options.retention && repeated(clock, options.retention, retain, log);

@@ -5,7 +5,8 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
-import { firstLink, nextLink, sealed } from './chain.ts';
+import { firstLink, type Link, nextLink, sealed } from './chain.ts';
+import { type Gap, sealedGap } from './gaps.ts';
 import { removalKey } from './keys.ts';
 import { prepare } from './log-writer.ts';
 import type { Source } from './reader.ts';
@@ -13,7 +14,7 @@ import { type BlobRef, encodeRow } from './records.ts';
 import { removeRows } from './removal.ts';
 import type { EventToStore } from './store.ts';
 import { applyChange, tableReader } from './table-rows.ts';
-import { type Change, derive, type TableReader, type TurnSpan } from './tables.ts';
+import { type Change, derive, derivePlace, type TableReader, type TurnSpan } from './tables.ts';
 import { noteMessages } from './word-index.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
@@ -27,6 +28,15 @@ export interface CopiedRecord {
   readonly refs: readonly BlobRef[];
 }
 
+/** What stands for records of another log that were removed, at the last of them and with its link. */
+export interface CopiedGap {
+  readonly gap: Gap;
+  readonly seq: Seq;
+  readonly link: Link;
+}
+
+export type LogRecord = CopiedRecord | CopiedGap;
+
 export interface CopyTarget extends Source {
   readonly tenant: string;
   readonly id: ThreadId;
@@ -38,7 +48,9 @@ export class LogCopy {
   /** Turns without an end so far. */
   readonly open = new Map<TurnId, TurnSpan>();
   #seq: Seq = 0;
-  #link: string;
+  #link: Link;
+  /** Where records may be missing. */
+  #floor: Seq = 0;
   /** The row of the thread as of the last record. */
   meta: ThreadMeta;
 
@@ -83,8 +95,21 @@ export class LogCopy {
   }
 
   /** Records in their order, with all that follows from them. */
-  add(records: readonly CopiedRecord[], check: () => void = () => {}): Promise<void> {
-    return this.inChunks(records, check, (record) => this.#write(record));
+  add(records: readonly LogRecord[], check: () => void = () => {}): Promise<void> {
+    return this.inChunks(records, check, (record) => {
+      if (!('gap' in record)) return this.#write(record);
+      this.gap(record);
+      for (const place of record.gap.places) for (const change of derivePlace(place, this.#tables)) this.#apply(change);
+    });
+  }
+
+  /** Inside a transaction: the chain goes on behind it with the link that it has. */
+  gap({ gap, seq, link }: CopiedGap): void {
+    const { rows, keys, id } = this.#target;
+    rows.put(keys.log(id, seq), sealedGap(link, { ...gap, previous: this.#link }));
+    this.#link = link;
+    this.#seq = seq;
+    this.#floor = seq;
   }
 
   /** Inside a transaction: a record whose rows come from elsewhere. */
@@ -116,6 +141,7 @@ export class LogCopy {
         rows.put(keys.openTurn(id, row.id), JSON.stringify({ threadId: id, turnId: row.id, seq: row.seq }));
       }
       rows.put(keys.head(id), JSON.stringify({ seq: this.#seq, link: this.#link }));
+      if (this.#floor > 0) rows.put(keys.floor(id), JSON.stringify({ seq: this.#floor, done: this.#floor }));
       rows.put(keys.meta(id), encodeRow(this.meta).text);
       moveListed(rows, keys, undefined, this.meta);
       noteMessages(rows, keys, id, this.#seq);

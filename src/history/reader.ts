@@ -5,7 +5,9 @@ import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { Blobs } from './blobs.ts';
-import { textOf } from './chain.ts';
+import { type Head, textOf } from './chain.ts';
+import { spared } from './checksum.ts';
+import { floorOf, isGap, staleCursor } from './gaps.ts';
 import { after, below, beyond, ENDLESS, type Key, type Keys } from './keys.ts';
 import { type BlobRef, type Decoded, decode, fill } from './records.ts';
 import { breathe, type Row, type Rows, undamaged } from './rows.ts';
@@ -28,6 +30,7 @@ export async function readEvents(source: Source, id: ThreadId, after: Seq, limit
   const bounds = { limit, characters: PAGE_CHARACTERS };
   const kept = rows.scan({ from: keys.log(id, after + 1), to: keys.log(id, ENDLESS), ...bounds });
   const deltas = rows.scan({ from: keys.deltasFrom(id, after + 1), to: keys.deltasFrom(id, ENDLESS), ...bounds });
+  checkFloor(source, id, after, kept);
   const cut = cutDelta(source, id, after);
   const records = [
     ...kept.map((row) => () => parse(source, id, row, textOf(row.text))),
@@ -40,6 +43,15 @@ export async function readEvents(source: Source, id: ThreadId, after: Seq, limit
   if (cut !== undefined) events.unshift(cut);
   const page = withinBudget(events.slice(0, limit));
   return Promise.all(page.map((event) => revive(source, id, event)));
+}
+
+/** Read after the rows: what was removed before they were read lies below the floor. */
+function checkFloor({ rows, keys }: Source, id: ThreadId, after: Seq, kept: readonly Row[]): void {
+  const gap = kept.findLast((row) => isGap(row.text));
+  const oldest = Math.max(floorOf(rows, keys, id).seq, gap === undefined ? 0 : seqOf(gap.key));
+  if (after >= oldest) return;
+  const head = spared(() => rows.get(keys.head(id)));
+  throw staleCursor(id, after, oldest, head === undefined ? oldest : (JSON.parse(head) as Head).seq);
 }
 
 /** Sequence number of the last row, if the scan may have ended there before the end of the range. */

@@ -1,19 +1,20 @@
 // The tables of a thread anew from its log, while others go on reading and appending.
 
-import type { StoredEvent, ThreadEvent } from '../model/event.ts';
+import type { StoredEvent } from '../model/event.ts';
 import { lastSeq } from '../model/event.ts';
-import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, linkOf } from './chain.ts';
 import { spared } from './checksum.ts';
+import { floorOf } from './gaps.ts';
 import { keptRecords } from './kept-records.ts';
 import { ENDLESS, type Key } from './keys.ts';
-import type { CopiedRecord } from './log-copy.ts';
+import type { LogRecord } from './log-copy.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, encodeRow } from './records.ts';
 import { applyChange, tableReader } from './table-rows.ts';
-import { derive, type TableReader, wholeMeta } from './tables.ts';
+import { type Change, derive, derivePlace, type TableReader, wholeMeta } from './tables.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
 const CHUNK_MS = 10;
@@ -60,13 +61,13 @@ class Rebuild {
     };
   }
 
-  async take(records: readonly CopiedRecord[]): Promise<void> {
+  async take(records: readonly LogRecord[]): Promise<void> {
     let index = 0;
     while (index < records.length) {
       index = await this.#source.rows.write(() => {
         const end = performance.now() + CHUNK_MS;
         let next = index;
-        do this.#derive((records[next++] as CopiedRecord).stored);
+        do this.#take(records[next++] as LogRecord);
         while (next < records.length && performance.now() < end);
         return next;
       });
@@ -90,14 +91,35 @@ class Rebuild {
     return true;
   }
 
-  #derive(stored: StoredEvent): void {
+  #take(record: LogRecord): void {
+    if (!('gap' in record)) {
+      this.#derive(record.stored);
+      return;
+    }
+    const { seq, gap } = record;
+    for (const place of gap.places) {
+      this.#makeRoom(place.itemId);
+      this.#apply(derivePlace(place, this.#tables));
+    }
+    this.done = seq;
     const { rows, keys } = this.#source;
+    const floor = floorOf(rows, keys, this.#id);
+    if (floor.seq < seq) rows.put(keys.floor(this.#id), JSON.stringify({ seq, done: Math.max(seq, floor.done) }));
+  }
+
+  #derive(stored: StoredEvent): void {
     const before = this.meta ?? beginning(stored) ?? this.#fallback;
     if (before === undefined) return;
-    this.#makeRoom(stored.event);
+    const { event } = stored;
+    if (event.type === 'itemStarted' || event.type === 'itemCompleted') this.#makeRoom(event.item.id);
     const { meta, changes } = derive(before, stored, this.#tables);
     this.meta = meta;
     this.done = stored.seq;
+    this.#apply(changes);
+  }
+
+  #apply(changes: readonly Change[]): void {
+    const { rows, keys } = this.#source;
     for (const change of changes) {
       applyChange(rows, keys, this.#id, change);
       if (change.change === 'turnOpened') this.#open.set(change.turnId, change.seq);
@@ -106,11 +128,10 @@ class Rebuild {
   }
 
   /** A place that cannot be read, or is wrong, is found anew. */
-  #makeRoom(event: ThreadEvent): void {
+  #makeRoom(itemId: ItemId): void {
     const { rows, keys } = this.#source;
-    if (event.type !== 'itemStarted' && event.type !== 'itemCompleted') return;
-    const place = this.#tables.itemSeq(event.item.id);
-    if (place !== undefined && place > this.done) rows.remove(keys.itemSeq(this.#id, event.item.id));
+    const place = this.#tables.itemSeq(itemId);
+    if (place !== undefined && place > this.done) rows.remove(keys.itemSeq(this.#id, itemId));
   }
 
   #head(): Head {

@@ -10,6 +10,7 @@ import type { Seq, ThreadId } from '../model/ids.ts';
 import { readBlob, syncDirectory, syncFile } from './blobs.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
 import { spared } from './checksum.ts';
+import { gapOf } from './gaps.ts';
 import { ENDLESS, keysOf, tablesKey } from './keys.ts';
 import { openLmdbHistory } from './lmdb.ts';
 import { LmdbRows } from './lmdb-rows.ts';
@@ -113,6 +114,12 @@ class ThreadRepair {
       const [theirs] = after < end ? this.#whole.rows.scan({ ...range(after), limit: 1 }) : [];
       const seq = Math.min(seqOf(mine), seqOf(theirs));
       if (seq === ENDLESS) return;
+      const gap = mine && spared(() => gapOf(mine.text));
+      // What the backup still has of records that were removed since stays removed.
+      if (gap !== undefined && seq < seqOf(mine) && gap.first <= seq) {
+        after = seq;
+        continue;
+      }
       link = await this.#settle(
         seq,
         link,
@@ -147,6 +154,8 @@ class ThreadRepair {
   /** Behind a lost record only the checksum tells. */
   #isWhole(previous: Link | undefined, row: Row): boolean {
     if (row.isDamaged) return false;
+    const gap = spared(() => gapOf(row.text));
+    if (gap !== undefined) return previous === undefined || gap.previous === previous;
     const text = textOf(row.text);
     const before = previous ?? this.#beginning(text);
     return before === undefined || nextLink(before, text) === linkOf(row.text);

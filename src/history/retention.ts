@@ -1,13 +1,14 @@
-// Archived threads that are older, or more, than the operator wants to keep.
+// What the operator does not want to keep: archived threads that are older, or more, than that.
 
-import type { Log } from '../base/log.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { below, beyond, type KeyRange, type Keys } from './keys.ts';
-import { breathe, type Rows } from './rows.ts';
+import type { EventRetention } from './event-retention.ts';
+import { below, beyond, type KeyRange } from './keys.ts';
+import type { Source } from './reader.ts';
+import { breathe } from './rows.ts';
 import type { ThreadPlace, ThreadStore } from './store.ts';
 
-export interface Retention {
+export interface Retention extends EventRetention {
   /** Archived threads whose last change is longer ago are deleted. Null: age deletes nothing. */
   readonly archivedMs: number | null;
   /** The archived threads changed last are kept up to this many characters of records. Null: size deletes nothing. */
@@ -18,11 +19,9 @@ const STEP = 1000;
 const STEP_CHARACTERS = 1024 * 1024;
 const PAGE = 100;
 
-export interface RetentionWork {
+export interface RetentionWork extends Source {
   readonly store: ThreadStore;
-  readonly rows: Rows;
-  readonly keys: Keys;
-  readonly log: Log;
+  readonly tenant: string;
   readonly now: () => number;
   /** Such threads are left for the next time. */
   readonly isInUse: (id: ThreadId) => boolean;

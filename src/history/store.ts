@@ -240,9 +240,17 @@ export interface ThreadStore extends Closable {
   /**
    * Up to `limit` records behind `after`, in order; a delta of which `after` lies inside comes with the parts behind it.
    * Costs the same wherever in the log. A page ends early, with at least one record, rather than outgrow 4 Mi characters: only
-   * an empty page is the end. A record that is damaged costs no other: a `warned` that names it stands in its place.
+   * an empty page is the end. A record that is damaged costs no other: a `warned` that names it stands in its place. Rejects
+   * as *conflict* of kind `stale_cursor` for an `after` below `oldest`.
    */
   events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]>;
+  /** Behind it the log has everything; 0 unless retention has removed records. */
+  oldest(id: ThreadId): Promise<Seq>;
+  /**
+   * What is left of the log up to `through`, in order and without deltas; where the beginning of an item was removed, the item
+   * stands there as it is now.
+   */
+  kept(id: ThreadId, through: Seq): AsyncIterable<StoredEvent>;
   head(id: ThreadId): Promise<Seq | undefined>;
   /** Shared with the store: not to be changed. */
   meta(id: ThreadId): Promise<ThreadMeta | undefined>;

@@ -34,6 +34,9 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
       rows.put(keys.item(id, change.row.seq), encodeRow(change.row).text);
       rows.put(keys.itemSeq(id, change.row.item.id), String(change.row.seq));
       return;
+    case 'itemPlace':
+      rows.put(keys.itemSeq(id, change.itemId), String(change.seq));
+      return;
     case 'context':
       rows.put(keys.context(id, change.seq), change.turnId);
       return;

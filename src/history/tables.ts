@@ -4,6 +4,7 @@ import type { EventOf, StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { Attachment, ThreadMeta } from '../model/thread.ts';
+import type { ItemPlace } from './gaps.ts';
 import type { ItemRow, TurnRow } from './store.ts';
 
 /** A turn's row with where its records end: nothing of it lies behind `endSeq`. */
@@ -24,6 +25,7 @@ export const NO_TABLES: TableReader = { turn: () => undefined, itemSeq: () => un
 export type Change =
   | { readonly change: 'turn'; readonly row: TurnSpan }
   | { readonly change: 'item'; readonly row: ItemRow }
+  | { readonly change: 'itemPlace'; readonly itemId: ItemId; readonly seq: Seq }
   | { readonly change: 'context'; readonly seq: Seq; readonly turnId: TurnId }
   | { readonly change: 'turnOpened'; readonly turnId: TurnId; readonly seq: Seq }
   | { readonly change: 'attachment'; readonly seq: Seq; readonly attachment: Attachment }
@@ -152,8 +154,17 @@ function placeItem(
   return changes;
 }
 
+/** What follows from the beginning of an item of which only the place is left. */
+export function derivePlace({ seq, turnId, itemId, type }: ItemPlace, tables: TableReader): readonly Change[] {
+  if (tables.itemSeq(itemId) !== undefined) return NOTHING;
+  const turn = tables.turn(turnId);
+  const row = turn && withItem(turn, { id: itemId, type }, seq);
+  const place: Change = { change: 'itemPlace', itemId, seq };
+  return row === undefined || row === turn ? [place] : [place, { change: 'turn', row }];
+}
+
 /** The turn's row after a new item of it; the same object when nothing changes. */
-function withItem(turn: TurnSpan, item: Item, seq: Seq): TurnSpan {
+function withItem(turn: TurnSpan, item: Pick<Item, 'id' | 'type'>, seq: Seq): TurnSpan {
   const span = reaching(turn, seq);
   if (item.type === 'userMessage' && span.firstUserItemId === null) return { ...span, firstUserItemId: item.id };
   if (item.type === 'agentMessage') return { ...span, lastMessageId: item.id };

@@ -8,6 +8,8 @@ import { openAttachments } from './attachments.ts';
 import { listThreads } from './catalogue.ts';
 import { DamagedRow, spared } from './checksum.ts';
 import { forkThread } from './fork.ts';
+import { floorOf } from './gaps.ts';
+import { keptEvents } from './kept-records.ts';
 import { below, removalKey } from './keys.ts';
 import { type LedgerRows, openLedger } from './ledger.ts';
 import { existing, LogWriter, prepare } from './log-writer.ts';
@@ -136,6 +138,14 @@ export class RowThreadStore implements ThreadStore {
 
   events(id: ThreadId, after: Seq, limit: number): Promise<readonly StoredEvent[]> {
     return readEvents(this.#source, id, after, limit);
+  }
+
+  async oldest(id: ThreadId): Promise<Seq> {
+    return floorOf(this.#source.rows, this.#source.keys, id).seq;
+  }
+
+  kept(id: ThreadId, through: Seq): AsyncIterable<StoredEvent> {
+    return keptEvents(this.#source, id, through);
   }
 
   async threads(query: ThreadQuery): Promise<ThreadPage> {

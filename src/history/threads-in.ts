@@ -6,18 +6,24 @@ import type { Rows } from './rows.ts';
 
 /** Steps from thread to thread, and from tenant to tenant, without reading what lies between. */
 export function* threadsIn(rows: Rows, only?: ThreadId): Generator<{ readonly tenant: string; readonly name: string }> {
-  const first = (from: Key, to: Key): Key | undefined => rows.scan({ from, to, limit: 1 })[0]?.key;
-  let place: Key | undefined = first([''], [HIGHEST]);
+  let place = firstKey(rows, [''], [HIGHEST]);
   while (place !== undefined) {
     const tenant = place[0] as string;
     if (only !== undefined) yield { tenant, name: named(only) };
-    let thread = only === undefined ? first([tenant, 't'], [tenant, 't', HIGHEST]) : undefined;
-    while (thread !== undefined) {
-      const name = thread[2] as string;
-      yield { tenant, name };
-      thread = first([tenant, 't', name, HIGHEST], [tenant, 't', HIGHEST]);
-    }
-    place = first([tenant, HIGHEST], [HIGHEST]);
+    else for (const name of namesIn(rows, tenant)) yield { tenant, name };
+    place = firstKey(rows, [tenant, HIGHEST], [HIGHEST]);
+  }
+}
+
+const firstKey = (rows: Rows, from: Key, to: Key): Key | undefined => rows.scan({ from, to, limit: 1 })[0]?.key;
+
+/** The threads of one tenant, as they stand in keys. */
+export function* namesIn(rows: Rows, tenant: string): Generator<string> {
+  const end = [tenant, 't', HIGHEST];
+  for (let key = firstKey(rows, [tenant, 't'], end); key !== undefined; ) {
+    const name = key[2] as string;
+    yield name;
+    key = firstKey(rows, [tenant, 't', name, HIGHEST], end);
   }
 }
 

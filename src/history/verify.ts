@@ -4,7 +4,8 @@ import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
-import { DamagedRow } from './checksum.ts';
+import { DamagedRow, spared } from './checksum.ts';
+import { gapOf, isGap } from './gaps.ts';
 import { below, ENDLESS, type Keys, keysOf, named, removalKey } from './keys.ts';
 import type { LmdbRows } from './lmdb-rows.ts';
 import { openReadOnly } from './read-only.ts';
@@ -144,6 +145,7 @@ interface Place {
 
 /** The place after the record, or what is wrong with it. */
 async function checkRecord({ read, name }: Walk, last: Place, seq: Seq, record: string): Promise<Place | string> {
+  if (isGap(record)) return checkGap(last, seq, record);
   const text = textOf(record);
   let stored: StoredEvent;
   let refs: ReturnType<typeof decode>['refs'];
@@ -161,4 +163,14 @@ async function checkRecord({ read, name }: Walk, last: Place, seq: Seq, record: 
   for (const { hash, bytes } of refs)
     if ((await read(hash)) === undefined) return `its long value ${hash} (${bytes} bytes) is missing or damaged`;
   return { seq, link, threadId };
+}
+
+/** The removed records cannot be proved any more; that they are exactly those between their neighbours can. */
+function checkGap(last: Place, seq: Seq, record: string): Place | string {
+  const gap = spared(() => gapOf(record));
+  if (gap === undefined) return 'it cannot be read';
+  if (last.seq === 0) return 'the beginning of the log is missing';
+  // What it stands for may have been read before it was removed.
+  if (gap.previous !== last.link && gap.first > last.seq) return 'a record before it is missing';
+  return { ...last, seq, link: linkOf(record) };
 }

@@ -1,8 +1,9 @@
 // What a client missed, as a page of the notifications it would have got.
 
-import { AppError } from '../base/errors.ts';
+import { staleCursor } from '../history/gaps.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { lastSeq } from '../model/event.ts';
+import type { Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { mergeDeltas, render } from './render.ts';
@@ -17,6 +18,12 @@ interface MissedEvent {
 const DEFAULT_LIMIT = 200;
 const MAX_LIMIT = 1000;
 
+/** Rejects as *conflict* of kind `stale_cursor` unless everything behind `after` can be told. */
+export async function checkPlace(store: ThreadStore, id: ThreadId, after: Seq, headSeq: Seq): Promise<void> {
+  const oldest = await store.oldest(id);
+  if (after > headSeq || after < oldest) throw staleCursor(id, after, oldest, headSeq);
+}
+
 /** `limit` counts events of the log; `nextSeq` is where the next page begins, behind it. */
 export async function eventsPage(
   store: ThreadStore,
@@ -24,10 +31,7 @@ export async function eventsPage(
   page: { readonly after: number; readonly limit: number | undefined; readonly headSeq: number },
 ): Promise<{ events: MissedEvent[]; nextSeq: number }> {
   const { after, headSeq } = page;
-  if (after > headSeq) {
-    const range = { kind: 'stale_cursor', threadId: meta.id, oldestSeq: 0, headSeq };
-    throw new AppError('conflict', `there is no event ${after} yet: the last one is ${headSeq}`, range);
-  }
+  await checkPlace(store, meta.id, after, headSeq);
   const limit = Math.min(Math.max(page.limit ?? DEFAULT_LIMIT, 1), MAX_LIMIT);
   const stored = (await store.events(meta.id, after, limit)).filter((each) => lastSeq(each) <= headSeq);
   const events: MissedEvent[] = [];

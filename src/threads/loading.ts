@@ -46,13 +46,7 @@ export async function eventsOfTurns(store: ThreadStore, id: ThreadId, at: Seq): 
   const open = (await store.turns(id, { direction: 'desc', limit: 1 })).rows.find((row) => row.status === 'inProgress');
   const end = open && open.seq <= at ? open.seq - 1 : at;
   const events: EventToStore[] = [];
-  for (let after = 0; after < end; ) {
-    const page = await store.events(id, after, PAGE);
-    const last = page.at(-1);
-    if (!last) break;
-    after = lastSeq(last);
-    events.push(...page.filter(({ seq, event }) => seq <= end && isOfTurns(event)));
-  }
+  for await (const stored of store.kept(id, end)) if (isOfTurns(stored.event)) events.push(stored);
   return events;
 }
 

@@ -11,7 +11,7 @@ import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { createAccess, tenantOf } from './access.ts';
 import type { Subscriber } from './cursor.ts';
-import { eventsPage } from './event-page.ts';
+import { checkPlace, eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
 import { newMeta } from './new-meta.ts';
 import { threadGoalCleared, threadGoalUpdated } from './notifications.ts';
@@ -74,15 +74,13 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         }
         await adoptOnResume(runtime, params, session, settings);
         const { store } = await stored(context, params.threadId);
-        const { shown, subscription } = await listening.joinAfter(
-          session,
-          runtime,
-          params.afterEventSeq ?? undefined,
-          () => snapshotOf(store, params),
+        const after = params.afterEventSeq ?? undefined;
+        if (after !== undefined) await checkPlace(store, params.threadId, after, runtime.seq);
+        const { shown, subscription } = await listening.joinAfter(session, runtime, after, () =>
+          snapshotOf(store, params),
         );
         const { turns, isTruncated, initialTurnsPage, cursors } = shown;
-        const isAfter = params.afterEventSeq !== undefined && params.afterEventSeq !== null;
-        const headSeq = isAfter ? runtime.seq : subscription.cursor.position;
+        const headSeq = after !== undefined ? runtime.seq : subscription.cursor.position;
         if (!params.excludeTurns) tellOfPages(session, runtime.meta);
         const { meta } = subscription.thread;
         afterReply(() => {

@@ -2,7 +2,6 @@
 
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import type { Clock } from '../base/clock.ts';
-import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
@@ -119,10 +118,6 @@ export class ThreadLog {
 
   /** Joins behind `after`, by default behind what has been shown; nothing is sent before `start`. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
-    if (after !== undefined && after > this.seq) {
-      const range = { kind: 'stale_cursor', threadId: this.threadId, oldestSeq: 0, headSeq: this.seq };
-      throw new AppError('conflict', `there is no event ${after} yet: the last one is ${this.seq}`, range);
-    }
     const cursor = this.#publisher.subscribe(subscriber, after);
     const thread = this.#stored;
     return {

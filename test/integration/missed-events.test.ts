@@ -1,11 +1,17 @@
 // What a client missed: told again from any place it remembers, in order, with nothing left out.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
+import { openBlobs } from '../../src/history/blobs.ts';
+import { keysOf } from '../../src/history/keys.ts';
+import { LmdbRows } from '../../src/history/lmdb-rows.ts';
+import { blobsDirectory, recordsDirectory } from '../../src/history/places.ts';
+import { trimThread } from '../../src/history/trim.ts';
 import { liveAnswer } from '../harness/live-answer.ts';
 import { startModelServer } from '../harness/model-server.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { Received, TestClient } from '../harness/test-client.ts';
-import { completed, runTurn, startThread, startTurn } from '../harness/turns.ts';
+import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
 
 afterEach(cleanUp);
 
@@ -94,6 +100,48 @@ describe('a resume behind an event', () => {
     expect(placed(later).filter((each) => !isDelta(each))[0]!.seq).toBe(next!.seq);
   });
 });
+
+describe('a place that retention has taken', () => {
+  test('is refused with what is kept and what to do, and what is shown is whole', async () => {
+    const server = await startApp({ config: { retention: { events_days: 1 } } });
+    const client = await server.connect();
+    const threadId = await startThread(client, { sandbox: 'danger-full-access' });
+    for (const words of ['say one two three', 'run echo x', 'say four']) await runTurn(client, threadId, words);
+    const before = await client.request('thread/read', { threadId, includeTurns: true });
+    await server.close();
+    await trimmed(server.dataDirectory, threadId, before.headSeq - 3);
+    const later = await startApp({ dataDirectory: server.dataDirectory });
+    const reader = await later.connect();
+    const oldestSeq = before.headSeq - 3;
+    for (const method of ['thread/read', 'thread/resume']) {
+      const error = await reader.refusal(method, { threadId, afterEventSeq: oldestSeq - 1 });
+      expect(error).toMatchObject({
+        code: -32009,
+        data: { kind: 'stale_cursor', threadId, oldestSeq, headSeq: before.headSeq },
+      });
+      expect(error.message).toContain('thread/resume without afterEventSeq');
+      await reader.request(method, { threadId, afterEventSeq: oldestSeq });
+    }
+    const after = await reader.request('thread/read', { threadId, includeTurns: true });
+    expect(after.thread.turns).toEqual(before.thread.turns);
+    expect(after.headSeq).toBe(before.headSeq);
+    const items = await itemsOf(reader, threadId);
+    expect(items.length).toBeGreaterThan(6);
+    for (const ephemeral of [true, false]) {
+      const { thread } = await reader.request('thread/fork', { threadId, ephemeral, excludeTurns: true });
+      expect(await itemsOf(reader, thread.id)).toEqual(items);
+    }
+    await runTurn(reader, threadId, 'say five');
+  });
+});
+
+/** What the retention does to a thread with old events. */
+async function trimmed(directory: string, id: string, through: number): Promise<void> {
+  const rows = new LmdbRows(recordsDirectory(directory));
+  const source = { rows, keys: keysOf('local'), blobs: openBlobs(blobsDirectory(directory)), log: silentLog() };
+  expect(await trimThread({ ...source, id, mayGoOn: () => true }, through)).toBeGreaterThan(0);
+  await rows.close();
+}
 
 describe('pages of missed events', () => {
   test('hold what was told live, each once, whatever the size of the page', async () => {

@@ -13,9 +13,11 @@ import { at, threadMeta, turnStarted } from '../../harness/history-events.ts';
 
 const DAY = 86_400_000;
 const NOW = 100 * DAY;
+const NOTHING: Retention = { archivedMs: null, archivedCharacters: null, eventsMs: null, eventsCharacters: null };
 
 /** One round of the retention over threads a to f, a being the oldest; gives what is left. */
-async function leftOf(retention: Retention, inUse: string[] = []): Promise<string[]> {
+async function leftOf(limits: Partial<Retention>, inUse: string[] = []): Promise<string[]> {
+  const retention = { ...NOTHING, ...limits };
   const directory = await mkdtemp(join(tmpdir(), 'heddle-retention-'));
   const round = deferred<void>();
   let work: (() => void) | undefined;
@@ -53,19 +55,19 @@ async function leftOf(retention: Retention, inUse: string[] = []): Promise<strin
 }
 
 it('keeps everything unless it is told not to', async () => {
-  expect(await leftOf({ archivedMs: null, archivedCharacters: null })).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  expect(await leftOf({})).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
 it('deletes archived threads that are too old, but not what is in use or not archived', async () => {
-  const retention = { archivedMs: 35 * DAY, archivedCharacters: null };
+  const retention = { archivedMs: 35 * DAY };
   expect(await leftOf(retention)).toEqual(['b', 'd', 'e', 'f']);
   expect(await leftOf(retention, ['c'])).toEqual(['b', 'c', 'd', 'e', 'f']);
 });
 
 it('keeps the newest archived threads up to a size', async () => {
-  const left = await leftOf({ archivedMs: null, archivedCharacters: 12_000 });
+  const left = await leftOf({ archivedCharacters: 12_000 });
   expect(left).toContain('b');
   expect(left).toContain('f');
   expect(left).not.toContain('a');
-  expect(await leftOf({ archivedMs: null, archivedCharacters: 1 })).toEqual(['b']);
+  expect(await leftOf({ archivedCharacters: 1 })).toEqual(['b']);
 });
