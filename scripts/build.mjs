@@ -20,8 +20,8 @@ const LMDB = path.join(ROOT, 'node_modules/lmdb/dist/index.cjs');
 /** The usual place of the native part is tried before all possible ones are searched. */
 const LMDB_PLACE = `
   var outside = require('node:module').createRequire(__filename);
-  var lmdbFile = outside.resolve('lmdb');
-  function nativeLmdb(search) {
+  function nativeLmdb(load) {
+    const search = () => load(require('node:path').dirname(outside.resolve('lmdb')).replace(/dist$/, ''));
     if (process.platform !== 'linux') return search();
     try {
       return outside('@lmdb/lmdb-linux-' + process.arch + '/node.abi' + process.versions.modules + '.glibc.node');
@@ -31,7 +31,10 @@ const LMDB_PLACE = `
   }
 `;
 
-/** lmdb finds its native part from the place of its own file, which in the bundle is another one. */
+/**
+ * lmdb finds its native part from the place of its own file, which in the bundle is another one. It would find its dictionary for
+ * compression and another encoding from there, too; we use neither.
+ */
 const lmdbInPlace = {
   name: 'lmdb-in-place',
   setup(builder) {
@@ -41,11 +44,7 @@ const lmdbInPlace = {
       const loadNative = 'loadNAPI__default["default"](dirName)';
       if (!source.includes(loadNative)) throw new Error('lmdb loads its native part in another way; adapt the build');
       return {
-        contents:
-          LMDB_PLACE +
-          source
-            .replace(loadNative, `nativeLmdb(() => ${loadNative})`)
-            .replaceAll("'file:' + __filename", "'file:' + lmdbFile"),
+        contents: LMDB_PLACE + source.replace(loadNative, `nativeLmdb(loadNAPI__default["default"])`),
         loader: 'js',
       };
     });

@@ -100,6 +100,7 @@ function openDirectory(path: string): string {
 }
 
 async function showPresence(lock: FileHandle): Promise<void> {
+  if (tryLock(lock.fd, PRESENCE, 1)) return;
   const deadline = performance.now() + LOOK_MS;
   while (!tryLock(lock.fd, PRESENCE, 1)) {
     if (performance.now() > deadline)
