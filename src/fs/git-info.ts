@@ -1,6 +1,7 @@
 // What a folder's git repository says of itself, read from its files: no program is run in a folder that may not be trusted.
 
-import { readFile, stat } from 'node:fs/promises';
+import { type Stats, stat } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 export interface GitInfo {
@@ -23,18 +24,29 @@ export async function gitInfoOf(folder: string): Promise<GitInfo | undefined> {
   };
 }
 
+/** The innermost folder with a repository counts; all are looked at together, since who starts a thread waits for it. */
 async function repositoryOf(folder: string): Promise<string | undefined> {
-  for (let at = folder; ; at = dirname(at)) {
-    const place = join(at, '.git');
-    const kind = await stat(place).catch(() => undefined);
-    if (kind?.isDirectory()) return place;
-    if (kind?.isFile()) {
-      const named = /^gitdir: (.+)$/m.exec((await text(place)) ?? '')?.[1];
-      return named === undefined ? undefined : resolve(at, named.trim());
-    }
-    if (at === dirname(at)) return undefined;
-  }
+  const places = upwards(folder).map((at) => join(at, '.git'));
+  const kinds = await Promise.all(places.map(kindOf));
+  const found = kinds.findIndex((kind) => kind?.isDirectory() || kind?.isFile());
+  const place = places[found];
+  if (place === undefined || kinds[found]?.isDirectory()) return place;
+  const named = /^gitdir: (.+)$/m.exec((await text(place)) ?? '')?.[1];
+  return named === undefined ? undefined : resolve(dirname(place), named.trim());
 }
+
+function upwards(folder: string): string[] {
+  const folders = [folder];
+  for (let at = folder; at !== dirname(at); ) {
+    at = dirname(at);
+    folders.push(at);
+  }
+  return folders;
+}
+
+/** By callback: that most of them are missing makes no error with a stack each. */
+const kindOf = (path: string): Promise<Stats | undefined> =>
+  new Promise((resolve) => stat(path, (error, stats) => resolve(error ? undefined : stats)));
 
 async function shaOfRef(place: string, shared: string, ref: string): Promise<string | null> {
   if (ref.split('/').includes('..')) return null;

@@ -51,16 +51,15 @@ export async function settingsOfStart(
  */
 async function withPlaces(settings: ThreadSettings, before?: ThreadSettings): Promise<ThreadSettings> {
   const chosen = before?.rootPlaces ? foldersOf(before) : [];
-  const rootPlaces: Record<string, string> = {};
-  for (const path of foldersOf(settings)) {
-    const place = chosen.includes(path) ? (before?.rootPlaces?.[path] ?? path) : await placeOf(path);
-    if (place !== path) rootPlaces[path] = place;
-  }
-  return { ...settings, rootPlaces };
+  const known = async (path: string) =>
+    chosen.includes(path) ? (before?.rootPlaces?.[path] ?? path) : await placeOf(path);
+  const places = await Promise.all(foldersOf(settings).map(async (path) => [path, await known(path)] as const));
+  return { ...settings, rootPlaces: Object.fromEntries(places.filter(([path, place]) => place !== path)) };
 }
 
 function foldersOf({ cwd, workspaceRoots, sandboxPolicy }: ThreadSettings): string[] {
-  return [cwd, ...workspaceRoots, ...(sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [])];
+  const writable = sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [];
+  return [...new Set([cwd, ...workspaceRoots, ...writable])];
 }
 
 /** A folder that cannot be looked at does not keep a thread from starting: commands will be told. */
