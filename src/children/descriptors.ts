@@ -3,6 +3,9 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { descriptorsVersion } from '../base/descriptors.ts';
 
+/** A descriptor of ours that becomes one of the child's. */
+export type Inherited = number | 'ignore' | 'pipe';
+
 /** The flag O_CLOEXEC in /proc/PID/fdinfo, which is octal; the same on all architectures of Linux that Node runs on. */
 const CLOSES_AT_EXEC = 0o2000000;
 
@@ -22,7 +25,7 @@ let last: Look | undefined;
  * Some may have been closed since. Node opens everything so that it closes itself, so this changes only where a library opens
  * a file: it is looked again when one was said to, and after a second. Throws where they cannot be listed.
  */
-export function inheritable(): readonly number[] {
+function inheritable(): readonly number[] {
   const [at, version] = [performance.now(), descriptorsVersion()];
   if (last?.version !== version || at - last.at >= LOOK_MS) last = { at, version, found: look() };
   return last.found;
@@ -55,6 +58,17 @@ function isOpen(descriptor: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Puts nothing in the place of each descriptor that the program would inherit and was not given. */
+export function covering(stdio: readonly Inherited[], covered: ReadonlySet<number>, nothing: number): Inherited[] {
+  const whole: Inherited[] = [...stdio];
+  for (const descriptor of new Set([...covered, ...inheritable()])) {
+    if (descriptor < stdio.length) continue; // something else takes its place anyway
+    while (whole.length <= descriptor) whole.push('ignore');
+    whole[descriptor] = nothing;
+  }
+  return whole;
 }
 
 /** Runs `work` with a descriptor that has nothing behind it. */

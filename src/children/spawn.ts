@@ -1,14 +1,13 @@
 // Starting programs: every child has an owner, a group and an environment mark of its own, and ends with its owner.
 
-import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
-import { launch } from './launch.ts';
+import type { Inherited } from './descriptors.ts';
+import { type ChildExit, type Launched, launch } from './launch.ts';
 import { createPipeMaker, type Pipe } from './pipe.ts';
-import { startOf } from './processes.ts';
 import { checkFolder, findProgram } from './program.ts';
 import { createSweeper } from './sweep.ts';
 import { Terminal, type TerminalSize } from './terminal.ts';
@@ -37,12 +36,6 @@ export interface ChildSpec extends ProgramSpec {
 
 export interface TerminalSpec extends ProgramSpec {
   readonly size: TerminalSize;
-}
-
-/** How the first process ended: one of the two is set. */
-export interface ChildExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
 }
 
 /** To be closed or swept after its exit as well: what it left behind is looked for and ended only then. */
@@ -90,11 +83,11 @@ const LEFTOVER_GRACE_MS = 1_000;
 /** A starter of children. Should this process be killed, a watchdog ends what was started here within 5 s. */
 export function createChildren(): Children {
   const family = `${randomBytes(12).toString('hex')}.`;
-  const watchdog = createWatchdog(family);
   const sweeper = createSweeper(family);
   const pipeMaker = createPipeMaker();
   /** Our ends of terminals, which programs would inherit. */
   const covered = new Set<number>();
+  const watchdog = createWatchdog(family, covered);
   const running = new Set<Started>();
   let isClosed = false;
 
@@ -105,18 +98,18 @@ export function createChildren(): Children {
     return `${family}${randomBytes(8).toString('hex')}`;
   };
 
-  const own = (process: ChildProcess, mark: string, exited: Promise<ChildExit>, signal: AbortSignal): Started => {
-    const pid = process.pid as number;
-    const tree = { pid, started: startOf(pid), mark };
+  const own = (launched: Launched, mark: string, signal: AbortSignal): Started => {
+    const { pid, exited } = launched;
+    const tree = { pid, started: launched.started, mark };
     const ended = () => {
       off();
       running.delete(started);
       watchdog.release(pid);
     };
-    const kill = () => void (process.exitCode === null && process.signalCode === null && killGroup(pid));
+    const kill = () => void (launched.hasExited() || killGroup(pid));
     const started = { pid, mark, exited, ...endings(tree, sweeper.hasLeftovers, kill, ended) };
     running.add(started);
-    watchdog.guard(pid, tree.started);
+    watchdog.guard(launched);
     const off = onAbort(signal, () => void started.end());
     return started;
   };
@@ -132,23 +125,19 @@ export function createChildren(): Children {
     try {
       const mark = newMark(signal);
       const { stdin, stdout, stderr } = arrange(spec, pipes);
-      const process = await launch({
-        ...spec,
-        file,
-        name: spec.argv[0],
-        mark,
-        isDetached: true,
-        stdio: [
-          stdin?.descriptor ?? 'ignore',
-          stdout.descriptor,
-          (stderr ?? stdout).descriptor,
-          ...(spec.sideChannel ? (['pipe'] as const) : []),
-          ...(spec.sideChannel || !spec.handles?.length ? [] : (['ignore'] as const)),
-          ...(spec.handles ?? []),
-        ],
-        covered,
-      });
-      const sideChannel = (process.stdio[3] as Readable | null | undefined) ?? null;
+      const stdio: Inherited[] = [
+        stdin?.descriptor ?? 'ignore',
+        stdout.descriptor,
+        (stderr ?? stdout).descriptor,
+        ...(spec.sideChannel ? (['pipe'] as const) : []),
+        ...(spec.sideChannel || !spec.handles?.length ? [] : (['ignore'] as const)),
+        ...(spec.handles ?? []),
+      ];
+      const launched = await launch(
+        { ...spec, file, name: spec.argv[0], mark, isDetached: true, stdio, covered },
+        watchdog.start,
+      );
+      const { sideChannel } = launched;
       // A pipe that breaks has simply ended.
       for (const stream of [...pipes.map((pipe) => pipe.stream), sideChannel]) stream?.on('error', () => {});
       const streams = {
@@ -157,7 +146,7 @@ export function createChildren(): Children {
         stderr: stderr?.stream ?? null,
         sideChannel,
       };
-      return { ...own(process, mark, exitOf(process), signal), ...streams };
+      return { ...own(launched, mark, signal), ...streams };
     } catch (error) {
       for (const { stream } of pipes) stream.destroy();
       throw error;
@@ -177,21 +166,15 @@ export function createChildren(): Children {
       const { slave } = terminal;
       const stdio = [slave, slave, slave, ...(spec.handles?.length ? (['ignore', ...spec.handles] as const) : [])];
       const argv = [...TERMINAL_TAKER, ...spec.argv];
-      const process = await launch({
-        ...spec,
-        argv,
-        file,
-        name: spec.argv[0],
-        mark,
-        isDetached: false,
-        stdio,
-        covered,
-      });
-      const exited = exitOf(process).then((exit) => {
+      const launched = await launch(
+        { ...spec, argv, file, name: spec.argv[0], mark, isDetached: false, stdio, covered },
+        watchdog.start,
+      );
+      const exited = launched.exited.then((exit) => {
         terminal.finish();
         return exit;
       });
-      return { ...own(process, mark, exited, signal), terminal };
+      return { ...own({ ...launched, exited }, mark, signal), terminal };
     } catch (error) {
       terminal.discard();
       throw error;
@@ -219,12 +202,6 @@ async function terminalTaker(): Promise<string> {
   } catch (error) {
     throw new AppError('unavailable', 'terminals need the program setsid of util-linux', {}, { cause: error });
   }
-}
-
-function exitOf(process: ChildProcess): Promise<ChildExit> {
-  return new Promise((resolve) => {
-    process.once('exit', (code, signal) => resolve({ code, signal }));
-  });
 }
 
 interface Standard {

@@ -1,13 +1,14 @@
 // The text of the watchdog program: plain script without imports of ours, so that it runs the same from source and from the bundle.
 
 /**
- * Arguments: the name of the mark's variable and the beginning of its value. Standard input: lines `+PID START`, `-PID`, `farewell`.
+ * Arguments: the name of the mark's variable and the beginning of its value. Standard input: lines `+PID START`, `-PID`, `farewell`,
+ * and `=` with an order to start a program (see `Order`), which is answered and later told of in lines on standard output.
  * It repeats in short what `tree.ts` does, because it must not depend on a file that an update may replace while it waits.
  */
 export const WATCHDOG_SOURCE = String.raw`
 'use strict';
 const fs = require('node:fs');
-const { execFileSync } = require('node:child_process');
+const { execFileSync, spawn } = require('node:child_process');
 const [variable, prefix] = process.argv.slice(-2);
 const mark = Buffer.from(variable + '=' + prefix);
 const guarded = new Map();
@@ -25,12 +26,50 @@ process.stdin.on('data', (text) => {
 });
 process.stdin.on('end', finish);
 process.stdin.on('error', finish);
+process.stdout.on('error', () => {});
+tell({ ready: true });
+
+function tell(what) {
+  process.stdout.write(JSON.stringify(what) + '\n');
+}
 
 function take(line) {
   if (line === 'farewell') isFarewell = true;
+  if (line[0] === '=') return launch(JSON.parse(line.slice(1)));
   const [pid, start] = line.slice(1).split(' ');
   if (line[0] === '+') guarded.set(Number(pid), start);
   if (line[0] === '-') guarded.delete(Number(pid));
+}
+
+function launch({ id, file, argv, cwd, env, descriptors, server }) {
+  const opened = [];
+  let isHelpers = true;
+  const refuse = (error) => tell({ id, refusal: { code: String(error.code), message: error.message, isHelpers } });
+  try {
+    for (const each of descriptors)
+      opened.push(each ? fs.openSync('/proc/' + server + '/fd/' + each.descriptor, each.flags | fs.constants.O_NOCTTY) : 'ignore');
+    isHelpers = false;
+    const child = spawn(file, argv.slice(1), { argv0: argv[0], cwd, env, detached: true, stdio: opened });
+    child.on('error', (error) => child.pid === undefined && refuse(error));
+    if (child.pid === undefined) return;
+    const started = startOf(child.pid);
+    guarded.set(child.pid, started);
+    tell({ id, pid: child.pid, start: started });
+    child.on('exit', (code, signal) => tell({ id, code, signal }));
+  } catch (error) {
+    refuse(error);
+  } finally {
+    for (const each of opened) if (each !== 'ignore') fs.closeSync(each);
+  }
+}
+
+function startOf(pid) {
+  try {
+    const stat = fs.readFileSync('/proc/' + pid + '/stat', 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return '';
+  }
 }
 
 let began = 0;
