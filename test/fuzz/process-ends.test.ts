@@ -10,7 +10,7 @@ import { eventually, isRunning } from '../unit/children/waiting.ts';
 afterEach(cleanUp);
 
 /** 1,000 by command. */
-const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 20);
+const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 50);
 
 interface Kind {
   /** `$1` is the file for the pids of everything that is started. */
