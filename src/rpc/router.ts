@@ -157,13 +157,13 @@ export class Router {
 
   async #answer(asked: Asked): Promise<string | ReadyResult> {
     const { session, route, claim } = asked;
-    if (!claim) return this.#run(asked, route.handler(asked.params, contextOf(asked)));
+    if (!claim) return this.#run(asked, route.handler(asked.params, new RequestContext(asked)));
     const ledger = this.#options.ledgerOf(session.principal);
     const known = await storedReply(ledger, claim);
     if (known !== undefined) return this.#replay(asked, known);
     if (route.method.mutates === 'effect') return this.#effect(asked, claim, ledger);
     try {
-      return await this.#run(asked, route.handler(asked.params, contextOf(asked)));
+      return await this.#run(asked, route.handler(asked.params, new RequestContext(asked)));
     } catch (error) {
       if (!isAppError(error, 'conflict') || error.data.kind !== 'already_done') throw error;
       return this.#replay(asked, (await storedReply(ledger, claim)) ?? uncertain());
@@ -175,7 +175,7 @@ export class Router {
     await ledger.claim(method, key, print);
     let text: string;
     try {
-      const answer = await this.#run(asked, asked.route.handler(asked.params, contextOf(asked)));
+      const answer = await this.#run(asked, asked.route.handler(asked.params, new RequestContext(asked)));
       text = typeof answer === 'string' ? answer : answer.json;
     } catch (error) {
       if (isRefusal(error)) await this.#release(ledger, method, key);
@@ -196,7 +196,7 @@ export class Router {
 
   async #replay(asked: Asked, reply: string): Promise<string | ReadyResult> {
     const { replay } = asked.route;
-    return replay ? this.#run(asked, replay(JSON.parse(reply), asked.params, contextOf(asked))) : reply;
+    return replay ? this.#run(asked, replay(JSON.parse(reply), asked.params, new RequestContext(asked))) : reply;
   }
 
   async #run({ route }: Asked, work: Promise<unknown>): Promise<string | ReadyResult> {
@@ -213,15 +213,21 @@ export class Router {
   }
 }
 
-function contextOf({ session, claim, after }: Asked): Context {
-  return {
-    session,
-    get signal() {
-      return session.signal;
-    },
-    once: (value) => claim && { ...claim, reply: JSON.stringify(value) },
-    afterReply: (work) => after.push(work),
-  };
+/** A class, since an object with a getter of its own takes long to make, and every request has one. */
+class RequestContext implements Context {
+  readonly session: Session;
+  readonly once: Context['once'];
+  readonly afterReply: Context['afterReply'];
+
+  constructor({ session, claim, after }: Asked) {
+    this.session = session;
+    this.once = (reply) => claim && { ...claim, reply: JSON.stringify(reply) };
+    this.afterReply = (work) => after.push(work);
+  }
+
+  get signal(): AbortSignal {
+    return this.session.signal;
+  }
 }
 
 function claimOf(method: Request<any, any>, params: any, given: unknown): Claim | undefined {

@@ -26,7 +26,12 @@ export class StartGate {
   /** Calls `start` now or when there is room, after those that came before; `answered` is to be called once, after the answer. */
   enter(hasLargeAnswer: boolean, start: (answered: () => void) => void): void {
     if (this.#isShut) return;
-    this.#waiting.push({ bytes: hasLargeAnswer ? LARGE_ANSWER : SMALL_ANSWER, start });
+    const next = { bytes: hasLargeAnswer ? LARGE_ANSWER : SMALL_ANSWER, start };
+    if (this.#waiting.length === 0 && this.#hasRoomFor(next)) {
+      this.#start(next);
+      return;
+    }
+    this.#waiting.push(next);
     this.#advance();
   }
 
@@ -36,17 +41,25 @@ export class StartGate {
     this.#waiting = [];
   }
 
+  #hasRoomFor({ bytes }: Waiting): boolean {
+    return this.#outbox.hasRoomFor(this.#prepared + bytes);
+  }
+
+  #start({ bytes, start }: Waiting): void {
+    this.#prepared += bytes;
+    start(() => {
+      this.#prepared -= bytes;
+      if (this.#waiting.length > 0) this.#advance();
+    });
+  }
+
   #advance(): void {
     for (;;) {
       const next = this.#waiting[0];
       if (!next) return;
-      if (!this.#outbox.hasRoomFor(this.#prepared + next.bytes)) break;
+      if (!this.#hasRoomFor(next)) break;
       this.#waiting.shift();
-      this.#prepared += next.bytes;
-      next.start(() => {
-        this.#prepared -= next.bytes;
-        this.#advance();
-      });
+      this.#start(next);
     }
     // While the outbox is nearly empty it is the answers in preparation that take the room: the next of them looks again.
     if (this.#isWatching || this.#outbox.isNearlyEmpty()) return;
