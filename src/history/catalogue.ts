@@ -40,6 +40,8 @@ export function moveListed(
 ): void {
   noteText(rows, keys, before, after);
   for (const sort of ALL_SORT_KEYS) {
+    // Most changes of a turn are of no more than the time of the last work.
+    if (before !== undefined && after !== undefined && haveSamePlaces(before, after, sort)) continue;
     const [old, now] = [placesOf(keys, before, sort), placesOf(keys, after, sort)];
     for (let index = 0; index < Math.max(old.length, now.length); index += 1) {
       const [from, to] = [old[index], now[index]];
@@ -49,6 +51,15 @@ export function moveListed(
     }
   }
 }
+
+/** Of one thread. */
+const haveSamePlaces = (a: ThreadMeta, b: ThreadMeta, sort: ThreadSortKey): boolean =>
+  sortValue(a, sort) === sortValue(b, sort) &&
+  isListed(a) === isListed(b) &&
+  a.archived === b.archived &&
+  a.settings.cwd === b.settings.cwd &&
+  a.settings.modelProvider === b.settings.modelProvider &&
+  a.section?.id === b.section?.id;
 
 function placesOf(keys: Keys, meta: ThreadMeta | undefined, sort: ThreadSortKey): Key[] {
   if (meta === undefined) return [];

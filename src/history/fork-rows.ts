@@ -123,13 +123,22 @@ class RowCopy {
 
   async #range(from: Key, to: Key, letter: string, seqOf: (row: Row) => Seq): Promise<void> {
     const { rows } = this.#target;
-    for await (const step of steps(this.#target, below([...from, letter]))) {
+    await this.#each(below([...from, letter]), (row) => {
+      if (seqOf(row) <= this.#end) rows.copy([...to, ...row.key.slice(from.length)], row);
+    });
+  }
+
+  /** Writes row after row of the source; the next ones are read while the disk takes these. */
+  async #each(range: KeyRange, write: (row: Row) => void): Promise<void> {
+    let writing = Promise.resolve();
+    for await (const step of steps(this.#target, range)) {
+      await writing;
       if (step.some((row) => row.isDamaged)) throw new NotCopied();
-      const taken = step.filter((row) => seqOf(row) <= this.#end);
-      await this.#copy.inChunks(taken, this.#check, ({ key, text }) =>
-        rows.put([...to, ...key.slice(from.length)], text),
-      );
+      writing = this.#copy.inChunks(step, this.#check, write);
+      // Seen at the latest when the next ones are there.
+      writing.catch(() => {});
     }
+    await writing;
   }
 
   async log(): Promise<void> {
@@ -137,20 +146,17 @@ class RowCopy {
     const range = { from: keys.log(this.#source, 1), to: keys.log(this.#source, this.#end + 1) };
     let meta = this.#copy.meta;
     let turnCount = 0;
-    for await (const step of steps(this.#target, range)) {
-      if (step.some((row) => row.isDamaged)) throw new NotCopied();
-      await this.#copy.inChunks(step, this.#check, ({ key, text: sealedText }) => {
-        const gap = gapOf(sealedText);
-        if (gap !== undefined) return this.#copy.gap({ gap, seq: key[4] as Seq, link: linkOf(sealedText) });
-        const text = textOf(sealedText);
-        if (!NOTABLE.test(text)) return this.#copy.link(key[4] as Seq, text);
-        const { value, refs } = decode<StoredEvent>(text);
-        if (OF_THE_THREAD.has(value.event.type)) return;
-        this.#copy.link(key[4] as Seq, text);
-        this.#copy.useBlobs(refs);
-        meta = derive(meta, value, NO_TABLES).meta;
-      });
-    }
+    await this.#each(range, ({ key, text: sealedText }) => {
+      const gap = gapOf(sealedText);
+      if (gap !== undefined) return this.#copy.gap({ gap, seq: key[4] as Seq, link: linkOf(sealedText) });
+      const text = textOf(sealedText);
+      if (!NOTABLE.test(text)) return this.#copy.link(key[4] as Seq, text);
+      const { value, refs } = decode<StoredEvent>(text);
+      if (OF_THE_THREAD.has(value.event.type)) return;
+      this.#copy.link(key[4] as Seq, text);
+      this.#copy.useBlobs(refs);
+      meta = derive(meta, value, NO_TABLES).meta;
+    });
     for await (const step of steps(this.#target, {
       from: keys.turn(this.#source, 0),
       to: keys.turn(this.#source, this.#end + 1),

@@ -99,7 +99,7 @@ export class LmdbRows implements Rows {
         if (!isInOrder(before, key, from, to, reverse === true)) throw new Error('its keys are out of order');
         before = key;
         const text = withoutChecksum(value);
-        rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
+        rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text, stored: value });
         total += text?.length ?? 0;
         if (total >= characters) break;
       }
@@ -111,6 +111,10 @@ export class LmdbRows implements Rows {
 
   put(key: Key, text: string): void {
     this.#root.put(key as LmdbKey, withChecksum(text));
+  }
+
+  copy(key: Key, { text, stored }: Row): void {
+    this.#root.put(key as LmdbKey, stored ?? withChecksum(text));
   }
 
   remove(key: Key): void {

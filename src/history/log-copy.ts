@@ -18,7 +18,7 @@ import { type Change, derive, derivePlace, type TableReader, type TurnSpan } fro
 import { noteMessages } from './word-index.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
-const CHUNK_MS = 15;
+const CHUNK_MS = 10;
 
 /** A kept record of another log, whose text goes over as it is. */
 export interface CopiedRecord {

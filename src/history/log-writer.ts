@@ -10,7 +10,7 @@ import { DamagedRow } from './checksum.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, type Encoded, encode, encodeRow } from './records.ts';
 import type { EventToStore } from './store.ts';
-import { applyChange, tableReader } from './table-rows.ts';
+import { TableDraft } from './table-draft.ts';
 import { derive, wholeMeta } from './tables.ts';
 
 /** What appends to a thread need; exactly what is stored if `headText` is what the head's row says. */
@@ -78,7 +78,7 @@ export class LogWriter {
   /** Inside a transaction: the records behind `before`, or at the beginning of a log whose row starts as `start`. */
   write(id: ThreadId, before: ThreadState | undefined, start: ThreadMeta, records: readonly Prepared[]): Seq {
     const { rows, keys } = this.#source;
-    const tables = tableReader(rows, keys, id);
+    const tables = new TableDraft(rows, keys, id);
     let { seq, link } = before?.head ?? { seq: 0, link: firstLink(id) };
     let meta = start;
     for (const { stored, encoded } of records) {
@@ -89,11 +89,12 @@ export class LogWriter {
         rows.put(keys.log(id, stored.seq), sealed(link, encoded.text));
         const derived = derive(meta, stored, tables);
         meta = derived.meta;
-        for (const change of derived.changes) applyChange(rows, keys, id, change);
+        for (const change of derived.changes) tables.apply(change);
         this.#useBlobs(id, encoded);
       }
       seq = stored.seq + span(event) - 1;
     }
+    tables.write();
     const head = { seq, link };
     const headText = JSON.stringify(head);
     rows.put(keys.head(id), headText);

@@ -29,6 +29,10 @@ export class MemoryRows implements Rows {
     this.#change(key, text);
   }
 
+  copy(key: Key, { text }: Row): void {
+    this.#change(key, text);
+  }
+
   remove(key: Key): void {
     this.#change(key, undefined);
   }

@@ -4,7 +4,7 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import { beyond, ENDLESS, type Key, type KeyRange } from './keys.ts';
 import { PAGE_CHARACTERS, revive, type Source, STEP, withinBudget } from './reader.ts';
 import { type Decoded, decode } from './records.ts';
-import { breathe, undamaged } from './rows.ts';
+import { breathe, type Row, undamaged } from './rows.ts';
 import type { ItemQuery, ItemRow, Page, TurnQuery, TurnRow } from './store.ts';
 import type { TurnSpan } from './tables.ts';
 
@@ -64,11 +64,15 @@ async function page<T extends object>(
       characters += text.length;
     }
     const last = step.at(-1);
-    if (last === undefined) return finish(source, id, found, false);
+    if (last === undefined || isWhole(step, size)) return finish(source, id, found, false);
     range = beyond(range, last.key, reverse);
     await breathe();
   }
 }
+
+/** It ended at the end of the range, and not because it was long enough. */
+const isWhole = (step: readonly Row[], limit: number): boolean =>
+  step.length < limit && step.reduce((sum, { text }) => sum + text.length, 0) < PAGE_CHARACTERS;
 
 async function finish<T extends object>(
   source: Source,

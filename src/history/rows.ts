@@ -10,6 +10,8 @@ export interface Row {
   readonly text: string;
   /** What is stored there is not what was written. */
   readonly isDamaged?: true;
+  /** The value as the database has it. */
+  readonly stored?: string;
 }
 
 export interface Scan extends KeyRange {
@@ -25,6 +27,8 @@ export interface Rows extends Closable {
   scan(scan: Scan): Row[];
   /** Only inside `write`. */
   put(key: Key, text: string): void;
+  /** Only inside `write`: the value of a row that is not damaged, under another key. */
+  copy(key: Key, row: Row): void;
   /** Only inside `write`. */
   remove(key: Key): void;
   /**

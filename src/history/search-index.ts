@@ -32,6 +32,7 @@ export function noteText(rows: Rows, keys: Keys, before: ThreadMeta | undefined,
     if (before !== undefined) rows.remove(keys.fresh(before.id));
     return;
   }
+  if (before !== undefined && before.preview === after.preview && before.name === after.name) return;
   const old = before === undefined ? '\u0000' : searchText(before);
   if (searchText(after) !== old) rows.put(keys.fresh(after.id), after.id);
 }

@@ -2,6 +2,7 @@
 
 import { AppError } from '../base/errors.ts';
 import { sortValue } from '../history/catalogue.ts';
+import { breathe } from '../history/rows.ts';
 import type { Direction, From, ItemRow, Page, ThreadQuery, ThreadStore, TurnRow } from '../history/store.ts';
 import type { Seq } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
@@ -27,7 +28,10 @@ const MAX_ITEMS = 500;
 /** Bytes of JSON after which a page ends; two of them and a thread fit into the largest frame. */
 const MAX_PAGE_BYTES = 6 * 1024 * 1024;
 /** The same for turns that nobody asked to have in pages: clients wait for them before they show anything. */
-const MAX_WHOLE_BYTES = 3 * 1024 * 1024;
+const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
+
+/** Time after which others get their turn while many turns are read. */
+const SLICE_MS = 10;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
@@ -179,10 +183,15 @@ export async function wholeTurns(
 ): Promise<{ turns: Turn[]; isTruncated: boolean }> {
   const turns: Turn[] = [];
   let size = 0;
+  let end = performance.now() + SLICE_MS;
   let from: { from: From<number> } | Record<string, never> = {};
   for (;;) {
     const page = await store.turns(threadId, { direction: 'desc', limit: MAX_LIMIT, ...from });
     for (const row of page.rows) {
+      if (performance.now() > end) {
+        await breathe();
+        end = performance.now() + SLICE_MS;
+      }
       const { shown, bytes } = await turnWithItems(store, threadId, row, 'full');
       size += bytes;
       if (size > MAX_WHOLE_BYTES && turns.length > 0) return { turns: turns.reverse(), isTruncated: true };
