@@ -7,6 +7,7 @@ import { copy } from './copy.ts';
 import { createDirectory } from './create-directory.ts';
 import { metadataOf, readDirectory } from './metadata.ts';
 import { fsMethods } from './methods.ts';
+import { QuickReads } from './quick-reads.ts';
 import type { Reach, Reaches } from './reach.ts';
 import { readFile } from './read-file.ts';
 import { ReadGates } from './read-gate.ts';
@@ -22,11 +23,12 @@ export interface FsParts {
 export function fsHandlers({ reaches, protectedFolders }: FsParts): Route[] {
   const commits = new Queues();
   const gates = new ReadGates();
+  const quick = new QuickReads();
   const reachOf = ({ session }: Context): Promise<Reach> => reaches.of(session.principal);
 
   return implement(fsMethods, {
     fsReadFile: async (params, context) =>
-      readFile(params.path, params, await reachOf(context), gates.admission(context)),
+      readFile(params.path, params, { reach: await reachOf(context), admit: gates.admission(context), quick }),
 
     fsWriteFile: async (params, context) =>
       writeFile(params, { session: context.session, reach: await reachOf(context), commits }),
@@ -36,7 +38,7 @@ export function fsHandlers({ reaches, protectedFolders }: FsParts): Route[] {
       return {};
     },
 
-    fsGetMetadata: async ({ path }, context) => metadataOf(path, await reachOf(context)),
+    fsGetMetadata: async ({ path }, context) => metadataOf(path, await reachOf(context), quick),
 
     fsReadDirectory: async ({ path, ...page }, context) => readDirectory(path, page, await reachOf(context)),
 

@@ -7,6 +7,7 @@ import type { ResultInput } from '../rpc/declare.ts';
 import { about, fsFault } from './fault.ts';
 import { openFolder } from './folder.ts';
 import type { fsGetMetadata, fsReadDirectory } from './methods.ts';
+import type { QuickReads } from './quick-reads.ts';
 import type { Place, Reach } from './reach.ts';
 
 type Metadata = ResultInput<typeof fsGetMetadata>;
@@ -19,7 +20,12 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const ENTRY_BYTES = 80;
 
 /** Follows a link at the end for all but `isSymlink`. One call of the system for what is no link. */
-export function metadataOf(path: string, reach: Reach): Promise<Metadata> {
+export async function metadataOf(path: string, reach: Reach, quick: QuickReads): Promise<Metadata> {
+  const own = reach.isConfined ? undefined : quick.stats(path);
+  return own && !own.isSymbolicLink() ? metadata(own, false) : metadataAside(path, reach);
+}
+
+function metadataAside(path: string, reach: Reach): Promise<Metadata> {
   return reach.isConfined ? confinedMetadata(path, reach) : plainMetadata(path, path);
 }
 
@@ -114,7 +120,7 @@ async function linkEntry(name: string, path: string, reach: Reach): Promise<Entr
     return { fileName: name, isDirectory: false, isFile: false, isSymlink: true };
   }
   try {
-    const { isDirectory, isFile } = await metadataOf(path, reach);
+    const { isDirectory, isFile } = await metadataAside(path, reach);
     return { fileName: name, isDirectory, isFile, isSymlink: true };
   } catch {
     return undefined;

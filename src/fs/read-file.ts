@@ -6,6 +6,7 @@ import { sha256 } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
 import { ReadyResult } from '../rpc/router.ts';
 import { fsFault, systemFault } from './fault.ts';
+import type { QuickReads } from './quick-reads.ts';
 import type { Reach } from './reach.ts';
 
 /** The most that one answer carries: in base64 it stays below the limit of a frame. */
@@ -23,22 +24,32 @@ export interface ReadWishes {
   readonly withVersion?: boolean | null | undefined;
 }
 
+export interface ReadParts {
+  readonly reach: Reach;
+  /** Called before memory is taken. */
+  readonly admit: Admission;
+  readonly quick: QuickReads;
+}
+
 /** Waits until so many bytes may be held in memory; the function gives them back. */
 export type Admission = (bytes: number) => Promise<void>;
 
 /**
  * The content as base64, as JSON text that is ready to be sent. A whole file beyond `MAX_READ_BYTES` is *invalid*: it is to be
- * read in parts; a part is cut to that. `admit` is called before memory is taken.
+ * read in parts; a part is cut to that.
  */
-export async function readFile(path: string, wishes: ReadWishes, reach: Reach, admit: Admission): Promise<ReadyResult> {
-  const file = await openForReading(path, reach);
+export async function readFile(path: string, wishes: ReadWishes, parts: ReadParts): Promise<ReadyResult> {
+  const { reach, admit, quick } = parts;
+  const file = (reach.isConfined ? undefined : quick.open(path, READ)) ?? (await openForReading(path, reach));
   try {
-    const { size } = regular(file, path);
+    const stats = regular(file, path);
+    const { size } = stats;
     const isPart = isGiven(wishes.offset) || isGiven(wishes.length);
     const [from, length] = isPart ? partOf(size, wishes) : [0, wholeLength(size, path)];
     // What says that it is empty nearly always is.
     await admit(size === 0 ? 0 : length);
-    const data = await readRange(file, from, length);
+    const onTheSpot = reach.isConfined || size === 0 ? undefined : quick.read(path, file, stats, from, length);
+    const data = onTheSpot ?? (await readRange(file, from, length));
     // Files of the kernel's own say that they are empty.
     const known = size === 0 ? data.length : size;
     const versioning = (wishes.withVersion ?? !isPart) ? versionOfRange(file, data, from, known) : undefined;

@@ -1,0 +1,101 @@
+// What is read on the spot, and what is left to another thread because it could let everybody wait.
+
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { QuickReads } from '../../../src/fs/quick-reads.ts';
+import { eventually } from '../children/waiting.ts';
+
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+const SMALL = 64 * 1024;
+
+let base: string;
+let quick: QuickReads;
+
+const isLocal =
+  process.platform === 'linux' &&
+  [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630].includes((await statfs(tmpdir())).type);
+if (!isLocal) console.warn('SKIPPED: the temporary folder is on no file system that is read on the spot');
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-quick-')));
+  quick = new QuickReads();
+  writeFileSync(join(base, 'file'), 'content');
+});
+
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+/** Settles when the folder of a file is known, which it becomes by being asked for. */
+const known = (path = join(base, 'file')) => eventually(`${path} on the spot`, () => quick.stats(path) !== undefined);
+
+function opened(path: string): boolean {
+  const file = quick.open(path, READ);
+  if (file !== undefined) closeSync(file);
+  return file !== undefined;
+}
+
+describe.skipIf(!isLocal)('on the spot', () => {
+  it('is nothing of a folder of which nothing is known yet', async () => {
+    expect(quick.stats(join(base, 'file'))).toBeUndefined();
+    expect(opened(join(base, 'file'))).toBe(false);
+    await known();
+    expect(opened(join(base, 'file'))).toBe(true);
+  });
+
+  it('is a small file, whole or in part, as far as it goes', async () => {
+    const path = join(base, 'file');
+    await known();
+    const file = quick.open(path, READ)!;
+    try {
+      const stats = fstatSync(file);
+      expect(quick.read(path, file, stats, 0, 7)?.toString()).toBe('content');
+      expect(quick.read(path, file, stats, 3, 2)?.toString()).toBe('te');
+      truncateSync(path, 4);
+      expect(quick.read(path, file, stats, 0, 7)?.toString()).toBe('cont');
+      expect(quick.read(path, file, stats, 0, SMALL + 1)).toBeUndefined();
+      expect(quick.read(path, file, { ...stats, dev: stats.dev + 1 } as typeof stats, 0, 7)).toBeUndefined();
+    } finally {
+      closeSync(file);
+    }
+  });
+
+  it('is no link, nothing that is missing, and nothing behind a slash or dots', async () => {
+    symlinkSync('/proc/self/status', join(base, 'link'));
+    mkdirSync(join(base, 'folder'));
+    await known();
+    expect(quick.stats(join(base, 'link'))?.isSymbolicLink()).toBe(true);
+    for (const name of ['link', 'missing', 'folder/', 'link/', '.', '..', ''])
+      expect(opened(`${base}/${name}`)).toBe(false);
+  });
+
+  it('is nothing that a link leads to, or that lies on another file system', async () => {
+    symlinkSync(base, join(base, 'again'));
+    const paths = [join(base, 'again', 'file'), '/proc/version', '/sys/kernel/uevent_seqnum', '/proc'];
+    for (const path of paths) expect(quick.stats(path)).toBeUndefined();
+    await known();
+    for (const path of paths) expect(quick.stats(path)).toBeUndefined();
+  });
+
+  it('is only so much in one turn of the loop', async () => {
+    const path = join(base, 'file');
+    await known();
+    let count = 0;
+    while (opened(path)) count += 1;
+    expect(count).toBeGreaterThan(0);
+    await new Promise(setImmediate);
+    expect(opened(path)).toBe(true);
+  });
+});
