@@ -100,7 +100,7 @@ class CommandCall {
 
   async run(wanted: ItemId): Promise<CommandResult> {
     const verdict = await this.#decide();
-    if (verdict.decision === 'deny') return { kind: 'refused', reason: verdict.rule };
+    if (verdict.decision === 'deny') return this.#deny(verdict.rule);
     const itemId = await this.#port.uniqueItemId(wanted, 'call');
     const item = this.#newItem(itemId);
     if (verdict.decision === 'allow') {
@@ -150,6 +150,13 @@ class CommandCall {
     else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
     else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
     return this.#effect(await this.#begun(item), proposal.sandbox);
+  }
+
+  /** No item, as in the reference; but people see what was refused, not only the model. */
+  async #deny(rule: string): Promise<CommandResult> {
+    const message = `a command was refused (${rule}): ${displayCommand(this.#argv)}`;
+    await this.#port.append([{ type: 'warned', turnId: this.#port.turnId, message, isRefusal: true }]);
+    return { kind: 'refused', reason: rule };
   }
 
   async #refuse(item: CommandItem, reason: string): Promise<CommandResult> {

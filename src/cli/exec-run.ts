@@ -5,7 +5,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { type Client, connect, paramsOf, type ServerNotification } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
-import { itemCompleted, turnCompleted } from '../threads/notifications.ts';
+import { itemCompleted, threadClosed, turnCompleted, warning } from '../threads/notifications.ts';
 import { threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { VERSION } from './environment.ts';
@@ -83,8 +83,15 @@ async function runTurn(
     if (concerns(notification, thread.id)) output.show(notification);
     const done = paramsOf(notification, itemCompleted);
     if (done?.turnId === turn.id && 'status' in done.item) wasDeclined ||= done.item.status === 'declined';
+    const said = paramsOf(notification, warning);
+    if (said?.threadId === thread.id) wasDeclined ||= said.refused === true;
     const ended = paramsOf(notification, turnCompleted);
     if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals.hasRefused(), wasDeclined);
+    if (paramsOf(notification, threadClosed)?.threadId === thread.id)
+      throw new AppError(
+        'unavailable',
+        'the server had to let go of the thread before the turn ended; its log says why',
+      );
   }
   const { text } = await client.closed;
   throw new AppError('unavailable', `the connection ended before the turn did: ${text}`);

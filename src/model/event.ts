@@ -99,7 +99,13 @@ export const ThreadEvent = schema(() =>
       contextWindow: z.number().nullable(),
     }),
     z.object({ type: z.literal('errorReported'), ...inTurn, error: TurnError(), willRetry: z.boolean() }),
-    z.object({ type: z.literal('warned'), turnId: z.string().nullable(), message: z.string() }),
+    z.object({
+      type: z.literal('warned'),
+      turnId: z.string().nullable(),
+      message: z.string(),
+      /** Something that was asked for was refused, and no item shows it. */
+      isRefusal: z.literal(true).optional(),
+    }),
     z.object({ type: z.literal('approvalRequested'), ...inTurn, proposal: Proposal(), requestId: z.number(), flags }),
     z.object({
       type: z.literal('approvalResolved'),

@@ -79,7 +79,12 @@ export const errorNotice = notification('error', () =>
   z.object({ error: TurnError(), willRetry: z.boolean(), ...ofTurn }),
 );
 export const warning = notification('warning', () =>
-  z.object({ threadId: z.string().nullable(), message: z.string() }),
+  z.object({
+    threadId: z.string().nullable(),
+    message: z.string(),
+    /** Ours: a command was refused without a question, and no item shows it. */
+    refused: z.literal(true).optional(),
+  }),
 );
 
 export const deprecationNotice = notification('deprecationNotice', () =>

@@ -102,8 +102,10 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
       const notice = frame(tell.errorNotice, { error, willRetry, threadId, turnId }, seq);
       return willRetry ? [notice] : [status({ type: 'systemError' }), notice];
     }
-    case 'warned':
-      return [frame(tell.warning, { threadId, message: event.message }, seq)];
+    case 'warned': {
+      const refusal = event.isRefusal ? { refused: true as const } : {};
+      return [frame(tell.warning, { threadId, message: event.message, ...refusal }, seq)];
+    }
     case 'settingsChanged':
       return [frame(tell.threadSettingsUpdated, { threadId, threadSettings: settingsView(event.settings) }, seq)];
     case 'approvalRequested': {

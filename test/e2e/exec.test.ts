@@ -3,6 +3,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fullDisk } from '../harness/full-disk.ts';
+import { cleanUp, startApp } from '../harness/start-app.ts';
 import { Program, protocolLines, run, scratch, serve } from './executable.ts';
 
 const here = (data: string): string[] => ['--backend', 'mock', '--data-dir', data];
@@ -50,6 +52,26 @@ test('with nobody to ask, what needs approval does not run: code 3', async () =>
   expect(code).toBe(3);
   expect(stderr).toContain('nobody is here to ask');
   expect(existsSync(join(folder, 'made'))).toBe(false);
+});
+
+test('what the policy refuses without a question is said: code 3', async () => {
+  const folder = scratch();
+  const never = ['-c', 'approval_policy=never', '-C', folder];
+  const { code, stderr } = await run(['exec', 'run! touch made', ...never, ...here(scratch())]);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/a command was refused \(.*never to ask\): .*touch made/);
+  expect(existsSync(join(folder, 'made'))).toBe(false);
+});
+
+test('a server that cannot go on with the thread ends it with code 1', async () => {
+  const { disk, openHistory } = fullDisk();
+  const { address } = await startApp({ transport: 'unix', openHistory });
+  const program = new Program(['exec', 'say 100000 words at 100 a second', '--remote', address]);
+  await program.said('stdout', /./);
+  disk.isFull = true;
+  const { code, stderr } = await program.ended;
+  await cleanUp();
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('let go of the thread') });
 });
 
 test('it uses the server that runs on the data directory, by its socket', async () => {

@@ -1,28 +1,13 @@
 // A store that refuses: a clean error, nothing acknowledged that is not on disk, and the thread works again when the store does.
 
 import { afterEach, expect, test } from 'vitest';
-import { AppError } from '../../src/base/errors.ts';
-import { type LmdbHistoryOptions, openLmdbHistory } from '../../src/history/lmdb.ts';
+import { fullDisk } from '../harness/full-disk.ts';
 import { liveAnswer } from '../harness/live-answer.ts';
 import { responses, startModelServer, stream } from '../harness/model-server.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import { completed, itemsOf, runTurn, startThread, startTurn, text } from '../harness/turns.ts';
-import { withStore } from '../harness/with-store.ts';
 
 afterEach(cleanUp);
-
-/** A disk that is full for as long as the test says. */
-function fullDisk() {
-  const disk = { isFull: false };
-  const openHistory = async (options: LmdbHistoryOptions) =>
-    withStore(await openLmdbHistory(options), {
-      append: async (store, ...args) => {
-        if (disk.isFull) throw new AppError('unavailable', 'the disk is full');
-        return store.append(...args);
-      },
-    });
-  return { disk, openHistory };
-}
 
 test('a turn that cannot be stored is refused, does not run, and can be started later', async () => {
   const { disk, openHistory } = fullDisk();
