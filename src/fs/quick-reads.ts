@@ -44,7 +44,7 @@ export class QuickReads {
 
   /** What there is to know of an entry itself. Undefined as for `open`. */
   stats(path: string): Stats | undefined {
-    return this.#inKnown(path, () => lstatSync(path));
+    return this.#inKnown(path, () => lstatSync(path, { throwIfNoEntry: false }));
   }
 
   /** What an open regular file holds; less than `length` bytes only where it ends. Undefined when another thread is to read it. */
