@@ -26,6 +26,7 @@ import type { Config } from './config/schema.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
+import { openLeftovers } from './fs/leftovers.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
@@ -37,7 +38,7 @@ import { processHandlers } from './process/handlers.ts';
 import { Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
-import { createSandboxProbe, type SandboxState } from './sandbox/probe.ts';
+import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
 import { compactionHandlers } from './threads/compaction-handlers.ts';
@@ -122,7 +123,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       isInUse: (tenant, id) => registry.find(tenant, id) !== undefined,
     });
     const children = createChildren();
-    const sandbox = options.sandbox ?? createSandboxProbe();
+    const leftovers = await openLeftovers(join(directory, 'leftovers'), log);
+    const sandbox = noting(leftovers, options.sandbox ?? createSandboxProbe());
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
     const broker = new ApprovalBroker({
@@ -182,7 +184,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       warn(session).catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at'));
     };
     const files = createFiles({
-      ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden },
+      ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, leftovers },
       remoteRoots: async () => (await current()).remote.roots,
       protectedFolders: (tenant) => [
         ...[homedir(), directory, cwd, ...latest.config.remote.roots],

@@ -117,7 +117,10 @@ function launched(process: ChildProcess): Launched {
 
 const marked = ({ env, mark }: LaunchSpec): Record<string, string> => ({ ...env, [MARK_VARIABLE]: mark });
 
-/** For what has nothing but standard streams, each of them a pipe that can be opened again; undefined for all else. */
+/**
+ * For what has nothing but standard streams, each of them a pipe that can be opened again; undefined for all else. A sandbox that
+ * dies with its parent has to be started from here: else it would outlive us with the helper.
+ */
 function orderOf(spec: LaunchSpec): Order | undefined {
   const { stdio } = spec;
   if (!spec.isDetached || stdio.length !== 3 || process.platform !== 'linux') return undefined;

@@ -5,13 +5,12 @@ import { chmod, type FileHandle, mkdir, open, readdir, readlink, rename, rm, sym
 import { join } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
 import { throwIfAborted } from '../base/signals.ts';
-import type { Queues } from '../rpc/queues.ts';
 import { isInside } from './containment.ts';
 import { fsFault, partialFault, systemFault } from './fault.ts';
 import { enter, type Folder } from './folder.ts';
 import type { Place, Reach } from './reach.ts';
 import { checkRegular } from './read-file.ts';
-import { Replacement, statsOf, type Target, temporaryName } from './replacement.ts';
+import { type Commits, Replacement, statsOf, type Target, temporaryName } from './replacement.ts';
 
 const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const BLOCK = 1024 * 1024;
@@ -25,7 +24,7 @@ export interface CopyWishes {
 
 export interface CopyParts {
   readonly reach: Reach;
-  readonly commits: Queues;
+  readonly commits: Commits;
   /**
    * A file that is being copied leaves what was there. A folder that was not there does not come to be; one that was keeps the
    * files that were finished.
@@ -104,6 +103,7 @@ async function copyFolder(source: Place, wishes: CopyWishes, mode: number, walk:
 /** The whole tree comes to be under another name, and gets its own when it is complete. */
 async function makeAside(source: Place, mode: number, to: Place, walk: Walk): Promise<void> {
   const name = temporaryName();
+  const forget = walk.commits.leftovers.note(join(to.folder.path, name));
   try {
     await mkdir(to.folder.at(name), 0o700);
     await merge(source.folder, source.name, to.folder, name, walk);
@@ -112,6 +112,8 @@ async function makeAside(source: Place, mode: number, to: Place, walk: Walk): Pr
   } catch (error) {
     await rm(to.folder.at(name), { recursive: true, force: true });
     throw error;
+  } finally {
+    forget();
   }
 }
 
@@ -138,7 +140,7 @@ async function copyEntry(source: Folder, entry: Dirent, destination: Folder, wal
   if (!walk.reach.holdsReal(shown)) throw systemFault('EACCES', shown);
   try {
     if (entry.isDirectory()) await copyInnerFolder(source, name, destination, walk);
-    else if (entry.isSymbolicLink()) await replaceLink(await readlink(source.at(name)), destination, name);
+    else if (entry.isSymbolicLink()) await replaceLink(await readlink(source.at(name)), destination, name, walk);
     else if (entry.isFile()) {
       const target = { folder: destination, name, real: join(destination.path, name) };
       await copyFile(source.at(name), shown, target, walk, false);
@@ -162,14 +164,18 @@ async function copyInnerFolder(source: Folder, name: string, destination: Folder
   if (isNew) await chmod(destination.at(name), mode & 0o7777);
 }
 
-async function replaceLink(target: string, folder: Folder, name: string): Promise<void> {
-  const temporary = folder.at(temporaryName());
+async function replaceLink(target: string, folder: Folder, name: string, { commits }: Walk): Promise<void> {
+  const own = temporaryName();
+  const temporary = folder.at(own);
+  const forget = commits.leftovers.note(join(folder.path, own));
   await symlink(target, temporary);
   try {
     await rename(temporary, folder.at(name));
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  } finally {
+    forget();
   }
 }
 

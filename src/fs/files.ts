@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
+import type { Leftovers } from '../base/leftovers.ts';
 import type { Log } from '../base/log.ts';
 import type { Children } from '../children/spawn.ts';
 import type { Route } from '../rpc/router.ts';
@@ -26,6 +27,7 @@ export interface FilesParts {
   readonly hidden: () => readonly string[];
   /** Folders that are never removed. */
   readonly protectedFolders: (tenant: string) => readonly string[];
+  readonly leftovers: Leftovers;
 }
 
 export interface Files extends Closable {
@@ -39,7 +41,7 @@ export function createFiles(parts: FilesParts): Files {
   const thread = new RankingThread(clock);
   return {
     routes: [
-      ...fsHandlers({ reaches, protectedFolders: parts.protectedFolders }),
+      ...fsHandlers({ reaches, protectedFolders: parts.protectedFolders, leftovers: parts.leftovers }),
       ...watchHandlers({ reaches, clock }),
       ...searchHandlers({ reaches, thread, log, cwd, list: { children, environment } }),
       ...environmentHandlers({ reaches, cwd, shell: environment.SHELL }),

@@ -1,6 +1,7 @@
 // Reading and changing files and folders.
 
 import { AppError } from '../base/errors.ts';
+import type { Leftovers } from '../base/leftovers.ts';
 import { Queues } from '../rpc/queues.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { copy } from './copy.ts';
@@ -18,10 +19,11 @@ export interface FsParts {
   readonly reaches: Reaches;
   /** Folders that are never removed: homes, workspaces, our data. */
   readonly protectedFolders: (tenant: string) => readonly string[];
+  readonly leftovers: Leftovers;
 }
 
-export function fsHandlers({ reaches, protectedFolders }: FsParts): Route[] {
-  const commits = new Queues();
+export function fsHandlers({ reaches, protectedFolders, leftovers }: FsParts): Route[] {
+  const commits = { queues: new Queues(), leftovers };
   const gates = new ReadGates();
   const quick = new QuickReads();
   const reachOf = ({ session }: Context): Promise<Reach> => reaches.of(session.principal);

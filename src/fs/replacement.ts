@@ -3,8 +3,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Closable } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
+import type { Leftovers } from '../base/leftovers.ts';
 import type { Queues } from '../rpc/queues.ts';
 import type { Folder } from './folder.ts';
 import { checkRegular, versionAt } from './read-file.ts';
@@ -20,6 +22,13 @@ export interface Target {
   readonly name: string;
   /** The real path: one at a time is put there. */
   readonly real: string;
+}
+
+/** What all who replace files share. */
+export interface Commits {
+  /** Which commits wait for which. */
+  readonly queues: Queues;
+  readonly leftovers: Leftovers;
 }
 
 export interface CommitWishes {
@@ -40,23 +49,25 @@ export class Replacement implements Closable {
   readonly #target: Target;
   readonly #handle: FileHandle;
   readonly #temporary: string;
-  readonly #commits: Queues;
+  readonly #queues: Queues;
+  readonly #forget: () => void;
   readonly #hash = createHash('sha256');
   #received = 0;
   #isOver = false;
 
-  private constructor(target: Target, handle: FileHandle, temporary: string, commits: Queues) {
+  private constructor(target: Target, handle: FileHandle, temporary: string, queues: Queues, forget: () => void) {
     this.#target = target;
     this.#handle = handle;
     this.#temporary = temporary;
-    this.#commits = commits;
+    this.#queues = queues;
+    this.#forget = forget;
   }
 
   /**
    * Begins a file that gets mode and owner of the one it replaces, or else what new files get. Rejects with the error of the
    * system. The folder stays with the caller, open until this is closed.
    */
-  static async begin(target: Target, commits: Queues): Promise<Replacement> {
+  static async begin(target: Target, commits: Commits): Promise<Replacement> {
     const { folder, name } = target;
     const before = await statsOf(folder.at(name));
     if (before) {
@@ -64,9 +75,16 @@ export class Replacement implements Closable {
       // What may not be written may not be replaced either, though the system would allow it.
       await access(folder.at(name), constants.W_OK);
     }
-    const temporary = folder.at(temporaryName());
-    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, before ? 0o600 : 0o666);
-    const replacement = new Replacement(target, handle, temporary, commits);
+    const own = temporaryName();
+    const temporary = folder.at(own);
+    const forget = commits.leftovers.note(join(folder.path, own));
+    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, before ? 0o600 : 0o666).catch(
+      (error) => {
+        forget();
+        throw error;
+      },
+    );
+    const replacement = new Replacement(target, handle, temporary, commits.queues, forget);
     try {
       if (before) await inherit(handle, before);
       return replacement;
@@ -98,8 +116,9 @@ export class Replacement implements Closable {
   /** Puts the file in place and gives its version. Rejects as *conflict* when another version is there than expected. */
   async commit({ expectedVersion, isDurable = true }: CommitWishes = {}): Promise<string> {
     if (isDurable) await this.#handle.sync();
-    await this.#commits.enter({ key: this.#target.real }, () => this.#put(expectedVersion));
+    await this.#queues.enter({ key: this.#target.real }, () => this.#put(expectedVersion));
     this.#isOver = true;
+    this.#forget();
     await this.#handle.close();
     if (isDurable) await this.#target.folder.sync();
     return this.#hash.digest('hex');
@@ -134,6 +153,7 @@ export class Replacement implements Closable {
     this.#isOver = true;
     await this.#handle.close();
     await rm(this.#temporary, { force: true });
+    this.#forget();
   }
 }
 

@@ -3,13 +3,12 @@
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Params, ResultInput } from '../rpc/declare.ts';
-import type { Queues } from '../rpc/queues.ts';
 import type { Session } from '../rpc/session.ts';
 import { fsFault } from './fault.ts';
 import type { fsWriteFile } from './methods.ts';
 import type { Place, Reach } from './reach.ts';
 import { decoded } from './read-file.ts';
-import { Replacement } from './replacement.ts';
+import { type Commits, Replacement } from './replacement.ts';
 
 type WriteParams = Params<typeof fsWriteFile>;
 type Written = ResultInput<typeof fsWriteFile>;
@@ -26,8 +25,7 @@ interface Upload extends Closable {
 export interface WriteParts {
   readonly session: Session;
   readonly reach: Reach;
-  /** Which commits wait for which. */
-  readonly commits: Queues;
+  readonly commits: Commits;
 }
 
 export async function writeFile(params: WriteParams, parts: WriteParts): Promise<Written> {

@@ -1,7 +1,8 @@
 // Empty folders that stand where a command must not make something of that name, for as long as a command is running there.
 
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { codeOf } from '../base/errors.ts';
+import { type Leftovers, NO_LEFTOVERS } from '../base/leftovers.ts';
 import { refusal } from './places.ts';
 
 /**
@@ -9,13 +10,13 @@ import { refusal } from './places.ts';
  * counting nobody else may remove the folder, which would uncover the name for a command that is running.
  */
 export class Placeholders {
-  readonly #users = new Map<string, number>();
+  readonly #users = new Map<string, { count: number; readonly forget: () => void }>();
 
   /** Makes those of the paths that are missing, and gives those to be released; what no command could make either is left out. */
-  hold(paths: readonly string[]): string[] {
+  hold(paths: readonly string[], leftovers: Leftovers = NO_LEFTOVERS): string[] {
     const held: string[] = [];
     try {
-      for (const path of paths) if (this.#take(path)) held.push(path);
+      for (const path of paths) if (this.#take(path, leftovers)) held.push(path);
       return held;
     } catch (error) {
       this.release(held);
@@ -26,9 +27,9 @@ export class Placeholders {
   /** What was put there goes with its last user, unless somebody has put something into it. */
   release(paths: readonly string[]): void {
     for (const path of paths) {
-      const left = (this.#users.get(path) ?? 0) - 1;
-      if (left > 0) {
-        this.#users.set(path, left);
+      const users = this.#users.get(path);
+      if (users && users.count > 1) {
+        users.count -= 1;
         continue;
       }
       this.#users.delete(path);
@@ -37,14 +38,26 @@ export class Placeholders {
       } catch {
         // It is in use by now, or gone; both are fine.
       }
+      users?.forget();
     }
   }
 
-  #take(path: string): boolean {
+  #take(path: string, leftovers: Leftovers): boolean {
     const users = this.#users.get(path);
-    if (users === undefined && !make(path)) return false;
-    this.#users.set(path, (users ?? 0) + 1);
-    return true;
+    if (users) {
+      users.count += 1;
+      return true;
+    }
+    if (lstatSync(path, { throwIfNoEntry: false })) return false;
+    const forget = leftovers.note(path);
+    let isMade = false;
+    try {
+      isMade = make(path);
+    } finally {
+      if (!isMade) forget();
+    }
+    if (isMade) this.#users.set(path, { count: 1, forget });
+    return isMade;
   }
 }
 

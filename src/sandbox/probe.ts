@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from '../base/lazy.ts';
+import type { Leftovers } from '../base/leftovers.ts';
 import type { SandboxPolicy } from './policy.ts';
 import { type SandboxTool, wrapCommand } from './wrap.ts';
 
@@ -22,6 +23,14 @@ export type SandboxState =
 /** Looks once (some 20 ms) and remembers; never rejects. */
 export function createSandboxProbe(platform: NodeJS.Platform = process.platform): () => Promise<SandboxState> {
   return once(() => probe(platform));
+}
+
+/** The same, with folders that stand in for something noted as leftovers while a command runs. */
+export function noting(leftovers: Leftovers, sandbox: () => Promise<SandboxState>): () => Promise<SandboxState> {
+  return async () => {
+    const state = await sandbox();
+    return state.isAvailable ? { ...state, tool: { ...state.tool, leftovers } } : state;
+  };
 }
 
 async function probe(platform: NodeJS.Platform): Promise<SandboxState> {

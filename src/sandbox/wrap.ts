@@ -1,5 +1,6 @@
 // What has to be started so that a command runs inside the sandbox of this machine.
 
+import type { Leftovers } from '../base/leftovers.ts';
 import { Handles } from './handles.ts';
 import { layoutOf } from './layout.ts';
 import { mountOptions } from './mounts.ts';
@@ -15,6 +16,8 @@ export interface SandboxTool {
   readonly path: string;
   /** It mounts what a handle is open on. Older ones find each path themselves, a moment after we have looked at it. */
   readonly mountsHandles?: boolean;
+  /** Where the folders are noted that stand in for something while a command runs. */
+  readonly leftovers?: Leftovers;
 }
 
 export interface WrapRequest {
@@ -56,7 +59,7 @@ export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, t
     const argv = [tool.path, '-p', seatbeltProfile(policy, layout), '--', ...request.argv] as const;
     return { ...NOTHING_HELD, argv };
   }
-  const held = placeholders.hold(layout.reserved);
+  const held = placeholders.hold(layout.reserved, tool.leftovers);
   const handles = new Handles(tool.mountsHandles ? request.firstHandle : undefined);
   try {
     const kept = { ...layout, protected: [...layout.protected, ...held] };

@@ -2,15 +2,17 @@
 
 import { writeSync } from 'node:fs';
 import { localPrincipal } from '../../src/auth/principal.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { openLeftovers } from '../../src/fs/leftovers.ts';
 import { createReaches } from '../../src/fs/reach.ts';
 import { Replacement } from '../../src/fs/replacement.ts';
 import { Queues } from '../../src/rpc/queues.ts';
 
-const [path] = process.argv.slice(2) as [string];
+const [path, notes] = process.argv.slice(2) as [string, string];
 const PIECE = 64 * 1024;
 const PIECES = 16;
 
-const commits = new Queues();
+const commits = { queues: new Queues(), leftovers: await openLeftovers(notes, silentLog()) };
 const reach = await createReaches({ roots: async () => [], hidden: () => [] }).of(localPrincipal);
 for (let round = 0; ; round += 1) {
   const letter = String.fromCharCode(97 + (round % 26));
