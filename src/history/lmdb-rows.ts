@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
+import { descriptorsOpened } from '../base/descriptors.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import { Commits } from './commits.ts';
@@ -45,6 +46,7 @@ export class LmdbRows implements Rows {
       maxReaders: 512,
       readOnly: options.readOnly ?? false,
     });
+    descriptorsOpened();
   }
 
   get(key: Key): string | undefined {
