@@ -26,6 +26,11 @@ export interface Pipes {
 
 const run = promisify(execFile);
 
+/** Runs `mkfifo` with these arguments. Rejects when it fails. */
+export type RunMkfifo = (args: readonly string[]) => Promise<unknown>;
+
+const runHere: RunMkfifo = (args) => run('mkfifo', [...args], { env: { PATH: '/usr/bin:/bin' } });
+
 export interface PipeMaker extends Closable {
   /**
    * Opens a pipe for each direction, seen from the child. What Node makes for `stdio: 'pipe'` are sockets: two of them cannot keep
@@ -41,16 +46,16 @@ const BATCH = 32;
 const LOW = 8;
 
 /** Makes pipes with names in `folder` for a moment. */
-export function createPipeMaker(folder: string = tmpdir()): PipeMaker {
+export function createPipeMaker(folder: string = tmpdir(), mkfifo: RunMkfifo = runHere): PipeMaker {
   if (process.platform !== 'linux')
-    return { open: (directions) => openNamed(directions, folder), close: closeOnce(async () => {}) };
+    return { open: (directions) => openNamed(directions, folder, mkfifo), close: closeOnce(async () => {}) };
   const stock: number[] = [];
   let wanted = 0;
   let making: Promise<void> | undefined;
   let isClosed = false;
 
   const make = () => {
-    making ??= unnamedPipes(Math.max(BATCH, wanted), folder)
+    making ??= unnamedPipes(Math.max(BATCH, wanted), folder, mkfifo)
       .then((made) => void stock.push(...made))
       .finally(() => {
         making = undefined;
@@ -96,9 +101,9 @@ export function createPipeMaker(folder: string = tmpdir()): PipeMaker {
 }
 
 /** Pipes without a name, each held open by a descriptor through which Linux lets both of its ends be opened again. */
-async function unnamedPipes(count: number, folder: string): Promise<number[]> {
+async function unnamedPipes(count: number, folder: string, mkfifo: RunMkfifo): Promise<number[]> {
   const opened: number[] = [];
-  const paths = await named(count, folder);
+  const paths = await named(count, folder, mkfifo);
   try {
     for (const path of paths) opened.push(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
     return opened;
@@ -110,8 +115,8 @@ async function unnamedPipes(count: number, folder: string): Promise<number[]> {
   }
 }
 
-async function openNamed(directions: readonly ('in' | 'out')[], folder: string): Promise<Pipes> {
-  const paths = await named(directions.length, folder);
+async function openNamed(directions: readonly ('in' | 'out')[], folder: string, mkfifo: RunMkfifo): Promise<Pipes> {
+  const paths = await named(directions.length, folder, mkfifo);
   try {
     return openedAs(directions, paths, folder);
   } finally {
@@ -119,10 +124,10 @@ async function openNamed(directions: readonly ('in' | 'out')[], folder: string):
   }
 }
 
-async function named(count: number, folder: string): Promise<string[]> {
+async function named(count: number, folder: string, mkfifo: RunMkfifo): Promise<string[]> {
   const paths = Array.from({ length: count }, () => join(folder, `heddle-${randomUUID()}`));
   try {
-    await run('mkfifo', ['-m', '600', '--', ...paths], { env: { PATH: '/usr/bin:/bin' } });
+    await mkfifo(['-m', '600', '--', ...paths]);
     return paths;
   } catch (error) {
     for (const path of paths) removeQuietly(path);

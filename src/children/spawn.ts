@@ -84,12 +84,35 @@ const LEFTOVER_GRACE_MS = 1_000;
 export function createChildren(): Children {
   const family = `${randomBytes(12).toString('hex')}.`;
   const sweeper = createSweeper(family);
-  const pipeMaker = createPipeMaker();
   /** Our ends of terminals, which programs would inherit. */
   const covered = new Set<number>();
   const watchdog = createWatchdog(family, covered);
+  const pipeMaker = createPipeMaker(undefined, mkfifo);
   const running = new Set<Started>();
   let isClosed = false;
+
+  /** Where programs are started now: with much memory a fork of ours would hold up everybody. */
+  async function mkfifo(args: readonly string[]): Promise<void> {
+    const argv = ['mkfifo', ...args];
+    const env = { PATH: '/usr/bin:/bin' };
+    const launched = await launch(
+      {
+        ...{
+          argv,
+          env,
+          name: 'mkfifo',
+          file: await findProgram('mkfifo', '/', env.PATH),
+          cwd: '/',
+          mark: `${family}pipes`,
+        },
+        ...{ isDetached: true, stdio: ['ignore', 'ignore', 'ignore'], covered },
+      },
+      watchdog.start,
+    );
+    const { code } = await launched.exited;
+    watchdog.release(launched.pid);
+    if (code !== 0) throw new AppError('unavailable', `mkfifo has ended with ${code}`);
+  }
 
   const newMark = (signal: AbortSignal): string => {
     throwIfAborted(signal);
