@@ -42,7 +42,7 @@ test('what was asked before the end of the input is answered', async () => {
 });
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s in mid-turn settles the turn and ends with code 0',
+  '%s in mid-turn settles the turn and ends with code 0, the last line whole (BC-05)',
   async (signal) => {
     const data = scratch();
     const first = new Program([...SERVER, '--data-dir', data]);
@@ -80,18 +80,24 @@ test('the end of the input and a signal right behind it are one clean end', asyn
   expect(await program.ended).toMatchObject({ code: 0, signal: null });
 });
 
-test('a command that runs when the signal comes is gone when the server is', async () => {
+test('a command that is deaf to its end is gone when the server is, within five seconds (BC-19g)', async () => {
   const folder = scratch();
   const program = new Program([...SERVER, '--data-dir', scratch()]);
-  await startTurn(program, 'run sleep 600 & echo "pid $!"; wait', folder, { sandbox: 'danger-full-access' });
+  await startTurn(program, 'run trap "" TERM HUP; sleep 600 & echo "pid $!"; wait', folder, {
+    sandbox: 'danger-full-access',
+  });
   const [, pid] = await program.said('stdout', /pid (\d+)\\n/);
   expect(isRunning(Number(pid))).toBe(true);
+  const asked = performance.now();
   program.child.kill('SIGTERM');
-  expect((await program.ended).code).toBe(0);
+  const { code, stderr } = await program.ended;
+  expect(code).toBe(0);
+  expect(performance.now() - asked).toBeLessThan(5000);
+  expect(stderr).toContain('received SIGTERM');
   expect(isRunning(Number(pid))).toBe(false);
 });
 
-test('whatever else is printed in the process lands on standard error', async () => {
+test('whatever else is printed in the process lands on standard error (BC-05)', async () => {
   const preload = join(scratch(), 'noise.cjs');
   writeFileSync(
     preload,

@@ -71,7 +71,7 @@ describe('ownership of a data directory', () => {
     expect(await readOwner(directory)).toBeUndefined();
   });
 
-  it('refuses a second owner in the same process too', async () => {
+  it('refuses a second owner in the same process too (BC-19a)', async () => {
     const owner = await takeOwnership({ directory, version: '1' });
     await owner.announce({ endpoints: ['unix:///s'] });
     await expect(takeOwnership({ directory, version: '1' })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('ownership of a data directory', () => {
     await (await takeOwnership({ directory, version: '1' })).close();
   });
 
-  it('tells the second process who has it, changes nothing, and sees through a symbolic link', async () => {
+  it('tells the second process who has it, changes nothing, and sees through a symbolic link (BC-19a,f)', async () => {
     const first = await start(directory, 'ws://127.0.0.1:4500');
     expect(first.said.taken).toBe(directory);
     const link = join(base, 'link');
@@ -102,7 +102,7 @@ describe('ownership of a data directory', () => {
     expect(await isOwned(link)).toBe(true);
   });
 
-  it('lets exactly one of many win', async () => {
+  it('lets exactly one of many win (BC-19b)', async () => {
     const started = await Promise.all(Array.from({ length: 8 }, (_, index) => start(directory, `unix:///s${index}`)));
     const winners = started.filter(({ said }) => said.taken !== undefined);
     expect(winners).toHaveLength(1);
@@ -110,7 +110,7 @@ describe('ownership of a data directory', () => {
     expect(pids).toEqual(new Set([winners[0]?.child.pid]));
   });
 
-  it('is free at once after the owner was killed, and the file left behind proves nothing', async () => {
+  it('is free at once after the owner was killed, and the file left behind proves nothing (BC-19c)', async () => {
     const first = await start(directory, 'unix:///old');
     await end(first.child);
     expect(await isOwned(directory)).toBe(false);

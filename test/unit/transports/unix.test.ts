@@ -72,7 +72,7 @@ describe('the socket file', () => {
     expect(error.message).toContain('103');
   });
 
-  it('is replaced when stale, also by many servers at once of which one wins', async () => {
+  it('is replaced when stale, also by many servers at once of which one wins (BC-19d)', async () => {
     const path = socketAt();
     await leaveStale(path);
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => listen(path)));
@@ -99,7 +99,7 @@ describe('the socket file', () => {
     expect(answer).toBe('alive');
   });
 
-  it('is not put in the place of anything else', async () => {
+  it('is not put in the place of anything else (BC-19e)', async () => {
     const path = socketAt('regular');
     await writeFile(path, 'x');
     await symlink(path, socketAt('link'));
