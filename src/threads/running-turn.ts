@@ -9,7 +9,7 @@ import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { deferred } from '../base/signals.ts';
+import { deferred, onAbort } from '../base/signals.ts';
 import type { ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
@@ -211,12 +211,14 @@ export class RunningTurn {
       steering: this.#steering,
     };
     const over = new AbortController();
-    const host = createToolHost(port, tools, AbortSignal.any([this.#abort.signal, over.signal]));
+    const free = onAbort(this.#abort.signal, () => over.abort(this.#abort.signal.reason));
+    const host = createToolHost(port, tools, over.signal);
     const loop = { port, backend, tools: host, request, usage: meta.usage, now: () => clock.now(), log };
     try {
       return await runTurn(loop, this.#abort.signal);
     } finally {
       // A turn may end while calls beside the one that ended it still run.
+      free();
       over.abort('the turn is over');
       await host.settled();
     }
