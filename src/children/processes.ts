@@ -1,7 +1,7 @@
 // What runs on this machine, as far as ending process trees needs it: parents, groups, sessions and environment marks.
 
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** The environment variable that every child of this program carries, and so every descendant that keeps its environment. */
@@ -66,7 +66,7 @@ export async function marksOf(prefix: string, candidates: readonly number[]): Pr
 }
 
 function linuxProcess(pid: number): RunningProcess | undefined {
-  const stat = readQuietly(`/proc/${pid}/stat`)?.toString('latin1');
+  const stat = statOf(pid);
   if (stat === undefined) return undefined;
   // The name stands in parentheses and may hold anything, parentheses and blanks too.
   const open = stat.indexOf('(');
@@ -82,6 +82,22 @@ function linuxProcess(pid: number): RunningProcess | undefined {
     started: fields[19] ?? '',
     name: stat.slice(open + 1, close),
   };
+}
+
+/** More than such a line can be. */
+const line = Buffer.alloc(4_096);
+
+/** Read with three calls of the system: a look through the table reads hundreds. */
+function statOf(pid: number): string | undefined {
+  let file: number | undefined;
+  try {
+    file = openSync(`/proc/${pid}/stat`, 'r');
+    return line.toString('latin1', 0, readSync(file, line));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
 }
 
 /** A process may end, or belong to somebody else, at any moment: both count as "not there". */

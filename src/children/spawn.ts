@@ -93,20 +93,12 @@ export function createChildren(): Children {
 
   /** Where programs are started now: with much memory a fork of ours would hold up everybody. */
   async function mkfifo(args: readonly string[]): Promise<void> {
-    const argv = ['mkfifo', ...args];
+    const name = 'mkfifo';
     const env = { PATH: '/usr/bin:/bin' };
+    const file = await findProgram(name, '/', env.PATH);
+    const program = { file, argv: [name, ...args], name, cwd: '/', env, mark: `${family}pipes` };
     const launched = await launch(
-      {
-        ...{
-          argv,
-          env,
-          name: 'mkfifo',
-          file: await findProgram('mkfifo', '/', env.PATH),
-          cwd: '/',
-          mark: `${family}pipes`,
-        },
-        ...{ isDetached: true, stdio: ['ignore', 'ignore', 'ignore'], covered },
-      },
+      { ...program, isDetached: true, stdio: ['ignore', 'ignore', 'ignore'], covered },
       watchdog.start,
     );
     const { code } = await launched.exited;

@@ -54,14 +54,18 @@ export function createSweeper(family: string, clock: Clock = systemClock): Sweep
 /** The trees of which a process still runs: in their group or session, or with their mark. */
 async function leaders(family: string, trees: readonly Tree[]): Promise<ReadonlySet<Tree>> {
   const all = await runningProcesses();
-  const marks = await marksOf(
-    family,
-    all.map(({ pid }) => pid),
-  );
+  const marks = await marksOf(family, youngerThan(trees, all));
   const marked = new Set(marks.values());
   const groups = new Set(all.flatMap(({ group, session }) => [group, session]));
   const byPid = new Map(all.map((one) => [one.pid, one]));
   return new Set(trees.filter((tree) => marked.has(tree.mark) || (groups.has(tree.pid) && isStill(tree, byPid))));
+}
+
+/** Pids of what may have come from a tree: not what ran before. Looking at marks is what a look costs most. */
+function youngerThan(trees: readonly Tree[], all: readonly RunningProcess[]): number[] {
+  // On Linux these are ticks since the machine has started; NaN compares with nothing, so that nobody is left out.
+  const first = Math.min(...trees.map(({ started }) => Number(started ?? Number.NaN)));
+  return all.filter(({ started }) => !(Number(started) < first)).map(({ pid }) => pid);
 }
 
 /** The number of the tree has not gone to a stranger. */
