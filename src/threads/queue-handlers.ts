@@ -45,7 +45,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       await checkInput(input, context.session.principal, settings);
       const runtime = await loaded(context, threadId);
       context.afterReply(runtime.hold());
-      return runtime.changeQueue((queue) => {
+      return runtime.queue.change((queue) => {
         const known = entryOf(queue, queuedSubmissionId);
         const metadata = params.responsesapiClientMetadata ?? known.responsesapiClientMetadata;
         const capped = cappedBy(context.session.principal);
@@ -59,7 +59,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
     threadQueueReorder: async ({ threadId, queuedSubmissionIds: ids }, context) => {
       const runtime = await loaded(context, threadId);
       context.afterReply(runtime.hold());
-      return runtime.changeQueue((queue) => {
+      return runtime.queue.change((queue) => {
         const ordered = ids.flatMap((id) => queue.filter((each) => each.id === id));
         if (ordered.length !== queue.length || new Set(ids).size !== queue.length) {
           const text = 'queue reorder must include every queued submission exactly once';
@@ -72,7 +72,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
     threadQueueDelete: async ({ threadId, queuedSubmissionId }, context) => {
       const runtime = await loaded(context, threadId);
       context.afterReply(runtime.hold());
-      return runtime.changeQueue((queue) => {
+      return runtime.queue.change((queue) => {
         const rest = queue.filter((each) => each.id !== queuedSubmissionId);
         const deleted = rest.length < queue.length;
         return { queue: deleted ? rest : undefined, reply: { deleted } };
@@ -91,7 +91,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       });
       const replyOf = (turnId: TurnId) => ({ turn: newTurnView(turnId, turnId) });
       const wanted = { id: queuedSubmissionId ?? undefined, isCapped: !principal.isLocal };
-      const turnId = await runtime.startQueued(wanted, (id) => context.once(replyOf(id)));
+      const turnId = await runtime.queue.start(wanted, (id) => context.once(replyOf(id)));
       begin = () => runtime.begin(turnId);
       return replyOf(turnId);
     },

@@ -32,9 +32,9 @@ export async function enqueue<R>(
   const release = runtime.hold();
   context.afterReply(() => {
     release();
-    void runtime.beginNext();
+    void runtime.queue.beginNext();
   });
-  return runtime.changeQueue((queue) => {
+  return runtime.queue.change((queue) => {
     if (runtime.meta.archived) throw isArchived(threadId);
     if (queue.length >= MAX_QUEUED)
       throw new AppError('conflict', `no more than ${MAX_QUEUED} inputs may wait`, { threadId });

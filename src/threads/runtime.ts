@@ -2,23 +2,24 @@
 
 import { Grants } from '../approvals/grants.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
-import { compaction } from './compaction.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
-import { type Queue, type QueuedStart, taken } from './queueing.ts';
-import { type OwnTurn, type OwnWork, RunningTurn } from './running-turn.ts';
+import { startCompaction, startShell } from './own-turns.ts';
+import { type OwnTurn, RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
+import { ThreadQueue } from './thread-queue.ts';
 import { endingEvents } from './turn-ending.ts';
-import { emptyTurn, type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
-import { type ShellRequest, UserShell } from './user-shell.ts';
+import type { TurnSlot } from './turn-slot.ts';
+import { type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
+import type { ShellRequest } from './user-shell.ts';
 
 export class ThreadRuntime implements Closable {
   readonly threadId: ThreadId;
@@ -26,9 +27,9 @@ export class ThreadRuntime implements Closable {
   readonly #grants = new Grants();
   readonly #mailbox = new Mailbox();
   readonly #log: ThreadLog;
+  readonly #slot: TurnSlot;
+  readonly queue: ThreadQueue;
   #running: RunningTurn | undefined;
-  /** What waits must not begin now. */
-  #isHeldBack = false;
 
   constructor(parts: RuntimeParts, thread: LiveThread) {
     const { store, clock, log, tools } = parts;
@@ -42,6 +43,16 @@ export class ThreadRuntime implements Closable {
     const { contexts, validates } = parts;
     const { broker } = tools;
     this.#log = new ThreadLog({ store, broker, contexts, validates, clock, log, published, failed }, thread);
+    this.#slot = {
+      threadId: this.threadId,
+      parts,
+      mailbox: this.#mailbox,
+      log: this.#log,
+      running: () => this.#running,
+      accept: (turn, before, once, own) => this.#accept(turn, before, once, own),
+      begin: (turnId) => this.begin(turnId),
+    };
+    this.queue = new ThreadQueue(this.#slot);
   }
 
   get meta(): ThreadMeta {
@@ -108,95 +119,20 @@ export class ThreadRuntime implements Closable {
     });
   }
 
-  /** Changes the queue as it is when this comes up among the thread's changes; no new queue: nothing but the key is stored. */
-  changeQueue<R>(
-    change: (queue: Queue) => { readonly queue: Queue | undefined; readonly reply: R },
-    onceOf: (reply: R) => Once | undefined,
-  ): Promise<R> {
-    return this.#mailbox.run(async () => {
-      const { queue, reply } = change(this.#log.accepted.meta.queue);
-      const once = onceOf(reply);
-      if (queue) await this.#log.append([{ type: 'queueChanged', queue: [...queue] }], once);
-      else if (once) await this.#log.append([], once);
-      return reply;
-    });
-  }
-
-  /** Accepts waiting input as a turn, by default the first, and takes it off the queue; like `startTurn`. */
-  startQueued(wanted: QueuedStart, onceOf: (turnId: TurnId) => Once | undefined): Promise<TurnId> {
-    return this.#mailbox.run(async () => {
-      const { meta } = this.#log.accepted;
-      const { entry, rest } = taken(meta.queue, wanted.id, this.threadId);
-      const isCapped = wanted.isCapped || entry.isCapped === true;
-      if (isCapped) await this.#parts.checkCapped(meta.settings);
-      const { turnId = newId(), input, clientUserMessageId: clientId } = entry;
-      const turn = { turnId, rootTurnId: undefined, input, clientId, outputSchema: undefined, isCapped };
-      await this.#accept(turn, [{ type: 'queueChanged', queue: [...rest] }], onceOf(turnId));
-      return turnId;
-    });
-  }
-
-  /** Begins what waits first, if the thread is idle and something waits. Never rejects. */
-  async beginNext(): Promise<void> {
-    const canBegin = () => !this.#isHeldBack && this.activeTurnId === undefined;
-    if (this.#log.accepted.meta.queue.length === 0 || !canBegin()) return;
-    try {
-      const turnId = await this.startQueued({ id: undefined, isCapped: false }, () => undefined);
-      this.begin(turnId);
-    } catch (error) {
-      // Somebody else was faster: what waits goes on waiting.
-      if (isAppError(error, 'conflict')) return;
-      this.#parts.log.warn({ err: error, threadId: this.threadId }, 'input that waits could not be begun');
-    }
-  }
-
   /** Lets an accepted turn run; one that was interrupted meanwhile only ends. */
   begin(turnId: TurnId): void {
     const running = this.#running;
     if (running?.id === turnId) void this.#drive(running);
   }
 
-  /**
-   * Accepts a command of the user, in the running turn or in a turn of its own: stored when this settles, running once the
-   * returned function has been called.
-   */
-  async startShell(wanted: ShellRequest, once?: Once): Promise<() => void> {
-    const { clock, tools } = this.#parts;
-    const command = await UserShell.prepare(wanted, this.meta.settings.cwd, tools, clock);
-    for (;;) {
-      const begin = await this.#mailbox.run(() => this.#acceptShell(command, once));
-      if (begin) return begin;
-      await this.#running?.done;
-    }
+  /** Accepts a command of the user; it runs once the returned function has been called. */
+  startShell(wanted: ShellRequest, once?: Once): Promise<() => void> {
+    return startShell(this.#slot, wanted, once);
   }
 
-  /** Undefined: the running turn is about to end. */
-  async #acceptShell(command: UserShell, once?: Once): Promise<(() => void) | undefined> {
-    const work: OwnWork = (port, signal) => command.run(port, signal);
-    const running = this.#running;
-    if (!running) {
-      const turnId = newId();
-      await this.#accept(emptyTurn(turnId), [], once, { work, events: [command.started(turnId)] });
-      return () => this.begin(turnId);
-    }
-    const join = running.join();
-    if (!join) return undefined;
-    const storing = this.#log.append([command.started(running.id)], once);
-    storing.catch(() => join(undefined));
-    await storing;
-    return () => join(work);
-  }
-
-  /** Accepts a turn that compacts the model's view; like `startShell`, but rejects as *conflict* while a turn runs. */
+  /** Accepts a turn that compacts the model's view; *conflict* while a turn runs. */
   startCompaction(once?: Once): Promise<() => void> {
-    const { backend, clock } = this.#parts;
-    return this.#mailbox.run(async () => {
-      const turnId = newId();
-      const context = () => this.#log.context();
-      const own = compaction(turnId, { backend, clock, context, usage: this.meta.usage });
-      await this.#accept(emptyTurn(turnId), [], once, { ...own, isCompaction: true });
-      return () => this.begin(turnId);
-    });
+    return startCompaction(this.#slot, once);
   }
 
   /** Changes how the rest of the turn asks its model; false: it does not run. */
@@ -252,7 +188,7 @@ export class ThreadRuntime implements Closable {
 
   /** Ends whatever runs and makes a change before anything that waits can begin. */
   async betweenTurns<T>(change: () => Promise<T>): Promise<T> {
-    this.#isHeldBack = true;
+    const release = this.queue.holdBack();
     try {
       // What was handed in before may still begin a turn.
       await this.#mailbox.run(() => {});
@@ -263,7 +199,7 @@ export class ThreadRuntime implements Closable {
       }
       return await change();
     } finally {
-      this.#isHeldBack = false;
+      release();
     }
   }
 
@@ -324,6 +260,6 @@ export class ThreadRuntime implements Closable {
       }),
     );
     if (this.#running === running) this.#running = undefined;
-    if (running.hasCompleted) void this.beginNext();
+    if (running.hasCompleted) void this.queue.beginNext();
   }
 }
