@@ -65,9 +65,14 @@ export class Orders {
     return asked.answer.promise;
   }
 
+  /** Takes no more orders. */
+  stop(): void {
+    this.#isReady = false;
+  }
+
   /** The helper has ended: how its programs end cannot be told any more, so they end now. */
   gone(): void {
-    this.#isReady = false;
+    this.stop();
     for (const [id, asked] of this.#asked) {
       const { running, mark } = asked;
       if (running) {

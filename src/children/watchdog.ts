@@ -76,12 +76,14 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>)
     const [input, output] = [started.stdin as Writable, started.stdout as Readable];
     const given = new Orders(input, output);
     const gone = () => {
-      given.gone();
+      given.stop();
       if (helper === started) helper = undefined; // the next child starts another one
     };
     started.once('exit', gone);
     started.once('error', gone);
     input.on('error', gone);
+    // Not before all is read that it has told.
+    started.once('close', () => given.gone());
     // It must not keep this process alive.
     started.unref();
     (input as unknown as { unref(): void }).unref();
