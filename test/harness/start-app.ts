@@ -33,6 +33,8 @@ export interface RunningApp extends AsyncDisposable {
   readonly dataDirectory: string;
   /** An empty folder for threads to work in. */
   readonly workspace: string;
+  /** Where it listens, if its transport listens anywhere. */
+  readonly address: string;
   /** A client that has shaken hands. */
   connect(introduction?: Introduction): Promise<TestClient>;
   /** A client that has said nothing yet. */
@@ -75,6 +77,9 @@ export async function startApp(options: StartOptions = {}): Promise<RunningApp> 
     },
     dataDirectory,
     workspace,
+    get address() {
+      return served.address;
+    },
     dial: () => served.dial(),
     connect: (introduction) => introduced(served.dial(), introduction),
     connectAs: (principal, introduction) => introduced(served.dialMemory(principal), introduction),
@@ -126,6 +131,10 @@ class Served {
     this.#options = options;
     this.#dataDirectory = dataDirectory;
     this.#workspace = workspace;
+  }
+
+  get address(): string {
+    return this.#listener?.address ?? '';
   }
 
   async start(): Promise<void> {
