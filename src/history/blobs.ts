@@ -1,6 +1,6 @@
 // Content-addressed files for the long strings of records, written before the event that names them.
 
-import { mkdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
 import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../base/canonical.ts';
@@ -33,8 +33,9 @@ export async function readBlob(directory: string, hash: string): Promise<string 
 export function openBlobs(directory: string): Blobs {
   const pathOf = (hash: string) => pathIn(directory, hash);
   const unfinished = join(directory, 'unfinished');
-  rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  // One by one: to remove a folder with all in it, Node loads code that a start seldom needs.
+  for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true, force: true });
   const wanted = new Map<string, number>();
 
   const settle = (contents: ReadonlyMap<string, string>) => {

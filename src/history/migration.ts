@@ -15,7 +15,8 @@ import { wholeMeta } from './tables.ts';
 
 /** Nothing happens to a history of another format. Cut off at any moment, it is as it was and can be migrated again. */
 export async function migrate(directory: string): Promise<void> {
-  rmSync(renewalDirectory(directory), { recursive: true, force: true });
+  // Looked for first: to remove it, Node loads code that a start seldom needs.
+  if (existsSync(renewalDirectory(directory))) rmSync(renewalDirectory(directory), { recursive: true, force: true });
   if (!existsSync(recordsFile(directory))) return;
   const old = new LmdbRows(recordsDirectory(directory), { readOnly: true });
   try {
