@@ -1,12 +1,13 @@
 // heddle app-server: runs a server; heddle app-server status: says who runs on a data directory.
 
 import type { AddCommand } from './commands.ts';
-import { listed, single, wholeNumber } from './typed.ts';
+import { configOption, listed, single, wholeNumber } from './typed.ts';
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 const texts = (describe: string) => ({ type: 'string', array: true, requiresArg: true, describe }) as const;
 
 const SERVER_OPTIONS = {
+  config: configOption,
   backend: text('Who runs the turns: runtime (a model provider), mock (a script in the prompt), unavailable'),
   listen: texts('stdio:// (default), unix://, unix:///PATH, ws://IP:PORT (port 0: a free one), off; repeatable'),
   stdio: { type: 'boolean', describe: 'The same as --listen stdio://' },

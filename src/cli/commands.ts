@@ -27,13 +27,6 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
   const cli = yargs([...argv])
     .scriptName('heddle')
     .usage('$0 <command>\n\nApp server for coding agents: durable threads, streamed turns, any model provider')
-    .option('config', {
-      alias: 'c',
-      type: 'string',
-      array: true,
-      requiresArg: true,
-      describe: 'A setting as key=value, above the configuration file; repeatable',
-    })
     .parserConfiguration({
       'boolean-negation': false,
       'dot-notation': false,
@@ -62,7 +55,7 @@ export interface Outcome {
   code: ExitCode;
 }
 
-export type AddCommand = (cli: Argv<{ config: string[] | undefined }>, outcome: Outcome) => void;
+export type AddCommand = (cli: Argv, outcome: Outcome) => void;
 
 function isMisread(error: unknown): error is Error {
   return error instanceof Error && error.name === 'YError';

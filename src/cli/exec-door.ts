@@ -66,7 +66,7 @@ function remoteDoor(connection: Connection, isHere: boolean, notes: readonly str
   return { connection, isHere, notes, close: () => connection.close() };
 }
 
-function isSameMachine(address: string): boolean {
+export function isSameMachine(address: string): boolean {
   return address.startsWith('unix://') || isLoopbackName(new URL(address).hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 

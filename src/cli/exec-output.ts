@@ -10,6 +10,7 @@ import {
   itemCompleted,
   itemStarted,
   reasoningSummaryTextDelta,
+  threadStatusChanged,
   warning,
 } from '../threads/notifications.ts';
 import { type Paint, paintFor, type Style, visible } from './terminal.ts';
@@ -62,6 +63,9 @@ export class PlainOutput implements ExecOutput {
     if (done) this.#completed(done);
     const failure = paramsOf(notification, errorNotice);
     if (failure?.willRetry) this.note(`${failure.error.message} (it is tried again)`, 'yellow');
+    const status = paramsOf(notification, threadStatusChanged)?.status;
+    if (status?.type === 'active' && status.activeFlags.includes('waitingOnApproval'))
+      this.note('it waits for an approval', 'yellow');
     const said = paramsOf(notification, warning);
     if (said) this.note(`warning: ${said.message}`, 'yellow');
   }

@@ -1,5 +1,6 @@
 // Runs one turn for `heddle exec` and tells how it ended by the exit code.
 
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
@@ -10,7 +11,7 @@ import { threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { VERSION } from './environment.ts';
 import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
-import { checkDoor, type Door, type DoorOptions, openDoor } from './exec-door.ts';
+import { checkDoor, type Door, type DoorOptions, isSameMachine, openDoor } from './exec-door.ts';
 import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
@@ -25,6 +26,7 @@ export interface ExecOptions extends DoorOptions {
 /** Rejects as *invalid* for flags that do not fit together; everything later is told by the code. */
 export async function exec(options: ExecOptions): Promise<ExitCode> {
   checkDoor(options);
+  checkFolder(options);
   const terminal = options.approvals === 'decline' ? undefined : terminalAsking();
   if (options.approvals === 'ask' && !terminal)
     throw new AppError(
@@ -44,6 +46,8 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
   } catch (error) {
     if (isAppError(error, 'invalid')) throw error;
     output.note(messageOf(error), 'red');
+    if (isAppError(error, 'unauthenticated'))
+      output.note('`--remote-auth-token-env VAR` names the environment variable that holds the token', 'yellow');
     return EXIT.unreachable;
   }
   try {
@@ -111,6 +115,13 @@ function concerns({ params }: ServerNotification, threadId: string): boolean {
   const { threadId: id, thread } = (params ?? {}) as { threadId?: unknown; thread?: { id?: unknown } };
   const subject = id ?? thread?.id;
   return typeof subject !== 'string' || subject === threadId;
+}
+
+/** Another machine has other folders, and says itself what it has not. */
+function checkFolder({ folder, remote }: ExecOptions): void {
+  if (folder === undefined || (remote !== undefined && !isSameMachine(remote))) return;
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new AppError('invalid', `\`--cd ${folder}\` is no folder; name one that exists`);
 }
 
 /** Another machine has other folders: there, only one that was named is meant. */

@@ -2,7 +2,7 @@
 
 import { AppError } from '../base/errors.ts';
 import type { AddCommand } from './commands.ts';
-import { single } from './typed.ts';
+import { configOption, single } from './typed.ts';
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 
@@ -25,6 +25,7 @@ export const execCommand: AddCommand = (cli, outcome) => {
           describe: 'What to do; - or none: read it from standard input',
         })
         .options({
+          config: configOption,
           cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
           remote: text('The server to use: unix:///PATH, ws://HOST:PORT or wss://HOST'),
           'remote-auth-token-env': text('The environment variable with the token for --remote'),

@@ -21,3 +21,12 @@ export function wholeNumber(flag: string, value: string | undefined): number | u
 export function listed(values: readonly string[] | undefined): readonly string[] | undefined {
   return values?.flatMap((value) => value.split(/[\s,]+/)).filter((part) => part !== '');
 }
+
+/** For commands that run turns. */
+export const configOption = {
+  alias: 'c',
+  type: 'string',
+  array: true,
+  requiresArg: true,
+  describe: 'A setting as key=value, above the configuration file; repeatable',
+} as const;

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { isLoopbackName } from '../auth/origin.ts';
-import { AppError, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { type Connection, FRAME_LIMIT } from '../transports/connection.ts';
 import { lineConnection } from '../transports/streams.ts';
 
@@ -110,5 +110,15 @@ async function refusal(url: URL, response: IncomingMessage): Promise<AppError> {
 }
 
 function unreachable(address: string, error: unknown): AppError {
+  if (isNoTls(error))
+    return new AppError(
+      'unavailable',
+      `cannot connect to ${address}: it does not answer in TLS; is it a \`ws://\` port?`,
+    );
   return new AppError('unavailable', `cannot connect to ${address}: ${messageOf(error)}`, {}, { cause: error });
+}
+
+/** OpenSSL says so of whatever it cannot read as TLS. */
+function isNoTls(error: unknown): boolean {
+  return codeOf(error) === 'EPROTO' || /wrong version number|packet length too long/.test(messageOf(error));
 }

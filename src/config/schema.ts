@@ -1,7 +1,7 @@
 // What may be configured: names as `config/read` shows them, kinds, limits and defaults. Unknown keys are kept.
 
 import { z } from 'zod';
-import { ApprovalPolicy, ApprovalsReviewer, SandboxMode } from '../model/policy.ts';
+import { ApprovalPolicy, SandboxMode } from '../model/policy.ts';
 import { type Infer, schema } from '../model/schema.ts';
 
 /** Ten years: beyond it a time limit says nothing. */
@@ -71,7 +71,8 @@ export const Config = schema(() =>
     model_reasoning_summary: unset(z.enum(['auto', 'concise', 'detailed', 'none'])),
     service_tier: unset(z.string()),
     approval_policy: unset(ApprovalPolicy()),
-    approvals_reviewer: unset(ApprovalsReviewer()),
+    /** Approvals are answered by people; who counts on another reviewer is told at the start. */
+    approvals_reviewer: unset(z.literal('user')),
     sandbox_mode: unset(SandboxMode()),
     sandbox_workspace_write: SandboxWorkspaceWrite().prefault({}),
     /** The name of a permission profile; `sandbox_mode` goes before it. */

@@ -76,8 +76,12 @@ async function add(target: CopyTarget, copy: LogCopy, { stored, text, contents }
 function refused(file: string, { damages }: ExportVerdict): AppError {
   const [first] = damages;
   const where = first ? `line ${first.line}: ${first.problem}` : 'it does not begin with a thread';
-  return new AppError('invalid', `${file} is damaged and was not imported (${where}); --salvage takes what is whole`, {
-    kind: 'damaged',
-    damages: damages.length,
-  });
+  return new AppError(
+    'unavailable',
+    `${file} is damaged and was not imported (${where}); --salvage takes what is whole`,
+    {
+      kind: 'damaged',
+      damages: damages.length,
+    },
+  );
 }

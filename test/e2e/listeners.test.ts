@@ -43,6 +43,7 @@ test('a WebSocket listener makes a token, names its file and never the token', a
   expect(program.stdout).toBe('');
   await expect(reach(address)).rejects.toMatchObject({ kind: 'unauthenticated' });
   await expect(reach(address, { token: 'wrong' })).rejects.toMatchObject({ kind: 'unauthenticated' });
+  await expect(reach(address.replace('ws:', 'wss:'))).rejects.toThrow('it does not answer in TLS');
   const one = await client(address, tokenIn(file!));
   await turnOver(one, 'say hello');
   program.child.kill('SIGTERM');

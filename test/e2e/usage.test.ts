@@ -34,6 +34,7 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['history'], /heddle history verify/],
   [['exec'], /the prompt is empty/],
   [['exec', ' '], /the prompt is empty/],
+  [['exec', 'x', '--cd', '/nowhere/at/all'], /is no folder/],
   [['exec', 'x', '--approvals', 'always'], /choose `ask` or `decline`/],
   [['exec', 'x', '--approvals', 'ask'], /needs a terminal/],
   [['exec', 'x', '--remote-auth-token-env', 'TOKEN'], /`--remote URL`/],

@@ -23,7 +23,7 @@ export type Step =
 export const EXPLANATION =
   'This is the mock model: it thinks nothing of its own and follows a script. Write one step a line, for example: ' +
   '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), ' +
-  '"fail", "fail overloaded", "hang".';
+  '"fail", "fail overloaded", "fail cut", "hang".';
 
 const MAX_WORDS = 1_000_000;
 const COUNTED = /^(\d{1,7}) words?(?: at (\d+(?:\.\d+)?) (?:a|per) second)?$/i;

@@ -121,7 +121,7 @@ describe('care', () => {
         const { records, damages } = await readExport(file);
         expect([end, records, damages.length]).toEqual([end, 17, 1]);
       }
-      await expect(bringIn(file)).rejects.toMatchObject({ kind: 'invalid', data: { kind: 'damaged' } });
+      await expect(bringIn(file)).rejects.toMatchObject({ kind: 'unavailable', data: { kind: 'damaged' } });
       const { threadId, records } = await bringIn(file, true);
       expect(records).toBe(17);
       await inStore(async (store) => {
