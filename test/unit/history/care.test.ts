@@ -153,7 +153,7 @@ describe('care', () => {
       await writeFile(file, harm(text));
       const { records, damages } = await readExport(file);
       expect([records, damages.length]).toEqual([17, 1]);
-      await expect(bringIn(file)).rejects.toMatchObject({ kind: 'invalid' });
+      await expect(bringIn(file)).rejects.toMatchObject({ kind: 'unavailable' });
       expect((await bringIn(file, true)).records).toBe(17);
     });
 
