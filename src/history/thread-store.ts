@@ -209,7 +209,7 @@ export class RowThreadStore implements ThreadStore {
   rebuild(id: ThreadId): Promise<void> {
     const running = this.#rebuilding.get(id);
     if (running !== undefined) return running;
-    const work = rebuildThread(this.#source, id).then(() => {
+    const work = this.#anew(id).then(() => {
       this.#rebuilding.delete(id);
       this.#log.forget(id);
     });
@@ -218,8 +218,16 @@ export class RowThreadStore implements ThreadStore {
     return work;
   }
 
+  async #anew(id: ThreadId): Promise<void> {
+    // One that is being removed, or is not whole yet, is not there.
+    if (this.#source.rows.get(removalKey(this.#tenant, id)) === undefined) await rebuildThread(this.#source, id);
+  }
+
   /** What meets a damaged row of a table is done again when the tables have been made anew. */
   async #mended<T>(id: ThreadId, work: () => Promise<T>): Promise<T> {
+    const { rows, keys } = this.#source;
+    // While all tables are made anew, a thread may be there of which only the log knows.
+    if (this.#isRebuilding() && spared(() => rows.get(keys.head(id))) === undefined) await this.rebuild(id);
     try {
       return await work();
     } catch (error) {
