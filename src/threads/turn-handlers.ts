@@ -1,6 +1,6 @@
 // Starting, steering and stopping turns.
 
-import { AppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
@@ -65,7 +65,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
       if (params.turnId) await requireFree(context, runtime, turnId);
       // What waits takes the thread's settings as they are then, so that a start with settings of its own cannot wait.
-      if (active !== undefined && whenBusy === 'queue' && after === before && !params.outputSchema) {
+      const mayWait = whenBusy === 'queue' && after === before && !params.outputSchema;
+      const wait = () => {
         const { input } = params;
         const queued = {
           ...{ id: newId(), turnId, input, clientUserMessageId: clientId ?? newId() },
@@ -73,13 +74,15 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         };
         const reply = { turn: newTurnView(turnId, turnId), queuedSubmissionId: queued.id };
         return enqueue(runtime, queued, context, reply);
-      }
+      };
+      if (active !== undefined && mayWait) return wait();
       const rootTurnId = params.rootTurnId ?? undefined;
       const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
       const release = runtime.hold();
+      let hasStarted = false;
       context.afterReply(() => {
         release();
-        runtime.begin(turnId);
+        if (hasStarted) runtime.begin(turnId);
       });
       const turn = {
         turnId,
@@ -89,7 +92,14 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         outputSchema: params.outputSchema ?? undefined,
         isCapped: !principal.isLocal,
       };
-      await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
+      try {
+        await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
+      } catch (error) {
+        // One that waited has begun since.
+        if (mayWait && isAppError(error, 'conflict') && error.data.activeTurnId !== undefined) return wait();
+        throw error;
+      }
+      hasStarted = true;
       return reply;
     },
 
