@@ -1,0 +1,118 @@
+// What a turn has done to files so far, as git shows it: from what they were before their first change to what they are now.
+
+import { createHash } from 'node:crypto';
+import { isAbsolute, relative } from 'node:path';
+import { unifiedDiff } from './line-diff.ts';
+
+export interface FileState {
+  readonly text: string;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** One file before and after a patch; `null`: there was or is none. Moved files are named by where they went. */
+export interface FileDifference {
+  /** Absolute. */
+  readonly path: string;
+  readonly movedFrom?: string;
+  readonly before: FileState | null;
+  readonly after: FileState | null;
+}
+
+/** Characters of one turn's diff; files whose hunks would go beyond are only named. */
+const MAX_DIFF = 1024 * 1024;
+
+interface Tracked {
+  /** What it was called before the turn. */
+  readonly origin: string;
+  readonly before: FileState | null;
+  after: FileState | null;
+}
+
+export class TurnDiff {
+  /** By the path that a file has now, or had when it was removed. */
+  readonly #files = new Map<string, Tracked>();
+
+  get isEmpty(): boolean {
+    return this.#files.size === 0;
+  }
+
+  /** To be called for each patch that was made, with all its files. */
+  add(differences: readonly FileDifference[]): void {
+    for (const { path, movedFrom, before, after } of differences) {
+      if (movedFrom === undefined) this.#note(path, before, after);
+      else if (!this.#files.has(path)) this.#rename(movedFrom, path, before, after);
+      else {
+        // The name belonged to another file before: that one was replaced, and this one removed.
+        this.#note(movedFrom, before, null);
+        this.#note(path, null, after);
+      }
+    }
+  }
+
+  #note(path: string, before: FileState | null, after: FileState | null): void {
+    const known = this.#files.get(path);
+    if (known) known.after = after;
+    else this.#files.set(path, { origin: path, before, after });
+  }
+
+  #rename(from: string, to: string, before: FileState | null, after: FileState | null): void {
+    const known = this.#files.get(from);
+    this.#files.delete(from);
+    this.#files.set(to, { origin: known?.origin ?? from, before: known ? known.before : before, after });
+  }
+
+  /** Paths below `cwd` are relative to it. Empty when nothing is left of all changes. */
+  text(cwd: string): string {
+    let room = MAX_DIFF;
+    const sections = [...this.#files]
+      .map(([path, file]) => ({ path, ...file }))
+      .filter((file) => !isSame(file))
+      .sort((one, other) => (one.path < other.path ? -1 : 1))
+      .map((file) => {
+        const section = leastLength(file) <= room ? sectionOf(file, cwd, true) : undefined;
+        const shown = section && section.length <= room ? section : sectionOf(file, cwd, false);
+        room -= Math.min(room, shown.length);
+        return shown;
+      });
+    return sections.join('');
+  }
+}
+
+type Changed = Tracked & { readonly path: string };
+
+/** Known without comparing: a file that came or went is shown whole. */
+const leastLength = ({ before, after }: Tracked): number =>
+  before === null || after === null ? (before ?? after)!.text.length : 0;
+
+const isSame = ({ path, origin, before, after }: Changed): boolean =>
+  before === null ? after === null : after !== null && path === origin && before.text === after.text;
+
+function sectionOf({ path, origin, before, after }: Changed, cwd: string, withHunks: boolean): string {
+  const [from, to] = [`a/${nameIn(origin, cwd)}`, `b/${nameIn(path, cwd)}`];
+  const [oldText, newText] = [before?.text ?? '', after?.text ?? ''];
+  const lines = [`diff --git ${from} ${to}`];
+  if (before === null) lines.push(`new file mode ${modeOf(after)}`);
+  if (after === null) lines.push(`deleted file mode ${modeOf(before)}`);
+  if (oldText === newText && before !== null && after !== null)
+    lines.push('similarity index 100%', `rename from ${from.slice(2)}`, `rename to ${to.slice(2)}`);
+  else lines.push(`index ${objectId(before)}..${objectId(after)}`);
+  const [shownFrom, shownTo] = [before === null ? '/dev/null' : from, after === null ? '/dev/null' : to];
+  if (oldText === newText) return `${lines.join('\n')}\n`;
+  if (!withHunks) return `${lines.join('\n')}\nBinary files ${shownFrom} and ${shownTo} differ\n`;
+  return `${lines.join('\n')}\n--- ${shownFrom}\n+++ ${shownTo}\n${unifiedDiff(oldText, newText)}`;
+}
+
+function nameIn(path: string, cwd: string): string {
+  const way = relative(cwd, path);
+  return way === '..' || way.startsWith('../') || isAbsolute(way) ? path : way;
+}
+
+const modeOf = (state: FileState | null): string => ((state?.mode ?? 0) & 0o111 ? '100755' : '100644');
+
+/** The name that git gives to a file's content. */
+function objectId(state: FileState | null): string {
+  if (state === null) return '0'.repeat(40);
+  const bytes = Buffer.from(state.text);
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+}
