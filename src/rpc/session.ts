@@ -5,7 +5,6 @@ import type { Principal } from '../auth/principal.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { newId } from '../model/ids.ts';
 import type { Notification, Request } from './declare.ts';
 import type { ResponseMessage } from './message.ts';
 import type { CallOptions, Peer } from './peer.ts';
@@ -19,8 +18,12 @@ export interface ClientInfo {
   readonly optOut: ReadonlySet<string>;
 }
 
+/** Numbers tell the sessions of a process apart: no random source has to be loaded before the first answer of a start. */
+let sessionsMade = 0;
+
 export class Session {
-  readonly id = newId();
+  /** Unique in this process. */
+  readonly id = `session-${++sessionsMade}`;
   readonly principal: Principal;
   readonly peer: Peer;
   readonly #abort = new AbortController();
