@@ -33,10 +33,20 @@ export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEve
   'attachmentRemoved',
 ]);
 
-/** Records that must be looked into: quotes inside of strings are escaped, so only members match. */
-const NOTABLE = new RegExp(
-  `"type":"(?:${[...OF_THE_THREAD, 'turnStarted', 'turnCompleted', 'usageReported'].join('|')})"|"blobs":\\[`,
-);
+/** Types of events that must be looked into. */
+const NOTABLE: ReadonlySet<string> = new Set([...OF_THE_THREAD, 'turnStarted', 'turnCompleted', 'usageReported']);
+const TYPE = '"type":"';
+const BLOBS = '"blobs":[';
+
+/**
+ * Members of canonical text are in order: long values are named before the event, and its type is the last one that is given.
+ * Quotes inside of strings are escaped, so only members match.
+ */
+function isNotable(text: string): boolean {
+  const at = text.lastIndexOf(TYPE) + TYPE.length;
+  return NOTABLE.has(text.slice(at, text.indexOf('"', at))) || text.slice(0, 40).includes(BLOBS);
+}
+
 const LATE_CHANGE = /"type":"(?:turnsReverted|itemCompleted)"/;
 
 /** A row or record is damaged: the copy has to begin anew, and be derived from the log. */
@@ -150,7 +160,7 @@ class RowCopy {
       const gap = gapOf(sealedText);
       if (gap !== undefined) return this.#copy.gap({ gap, seq: key[4] as Seq, link: linkOf(sealedText) });
       const text = textOf(sealedText);
-      if (!NOTABLE.test(text)) return this.#copy.link(key[4] as Seq, text);
+      if (!isNotable(text)) return this.#copy.link(key[4] as Seq, text);
       const { value, refs } = decode<StoredEvent>(text);
       if (OF_THE_THREAD.has(value.event.type)) return;
       this.#copy.link(key[4] as Seq, text);

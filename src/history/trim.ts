@@ -155,6 +155,16 @@ const SUBJECTS = new Map<ThreadEvent['type'], string>([
 const nameOf = ({ attachmentType, identityKey }: { attachmentType: string; identityKey: string }): string =>
   JSON.stringify([attachmentType, identityKey]);
 
+/** Events from which nothing follows once their turn is over. */
+const PASSING: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
+  'summaryPartAdded',
+  'steered',
+  'errorReported',
+  'warned',
+  'approvalRequested',
+  'approvalResolved',
+]);
+
 /** Says of each record, from the newest to the oldest, whether something that is shown follows from it. */
 class Sieve {
   readonly #reverted: ReadonlySet<TurnId>;
@@ -182,11 +192,6 @@ class Sieve {
 
   #fateOf(event: ThreadEvent, seq: Seq): 'stays' | 'goes' | ItemPlace {
     switch (event.type) {
-      case 'threadCreated':
-      case 'turnStarted':
-      case 'turnCompleted':
-      case 'turnsReverted':
-        return 'stays';
       case 'attachmentRemoved':
         this.#isNewest(nameOf(event));
         return 'stays';
@@ -202,7 +207,8 @@ class Sieve {
         return this.#isNewest(nameOf(event.attachment)) ? 'stays' : 'goes';
       default: {
         const subject = SUBJECTS.get(event.type);
-        return subject !== undefined && this.#isNewest(subject) ? 'stays' : 'goes';
+        if (subject === undefined) return PASSING.has(event.type) ? 'goes' : 'stays';
+        return this.#isNewest(subject) ? 'stays' : 'goes';
       }
     }
   }
