@@ -26,7 +26,7 @@ test('many whole threads asked for at once wait until they are read', async () =
   await client.initialize();
   const { thread } = await client.request('thread/read', { threadId: large, includeTurns: true });
   const size = JSON.stringify(thread).length;
-  expect(size).toBeGreaterThan(2 * MIB);
+  expect(size).toBeGreaterThan(MIB);
   client.wire.pause();
   const ids = Array.from({ length: REQUESTS }, () =>
     client.post('thread/read', { threadId: large, includeTurns: true }),
