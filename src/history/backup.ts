@@ -7,6 +7,7 @@ import { AppError, codeOf } from '../base/errors.ts';
 import { silentLog } from '../base/log.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { openBlobs, syncDirectory, syncFile } from './blobs.ts';
+import { floorOf } from './gaps.ts';
 import { below, keysOf } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
@@ -14,6 +15,7 @@ import type { OpenedHistory } from './read-only.ts';
 import { decode } from './records.ts';
 import { hideThread, removeRows } from './removal.ts';
 import { threadsIn } from './threads-in.ts';
+import { trimThread } from './trim.ts';
 
 export interface Backup {
   readonly threads: number;
@@ -22,7 +24,8 @@ export interface Backup {
 
 /**
  * The history as it was at one moment, as a data directory of its own: `to` must be missing or empty. Threads that are
- * deleted meanwhile are left out when their long values went with them. On disk when it resolves.
+ * deleted meanwhile are left out when their long values went with them, and so are events that the retention removes. On
+ * disk when it resolves.
  */
 export async function backupHistory({ rows, directory }: OpenedHistory, to: string): Promise<Backup> {
   if (existsSync(to) && (await readdir(to)).length > 0)
@@ -55,7 +58,11 @@ async function copyBlobs(live: LmdbRows, copied: LmdbRows, directory: string, to
       if (outcome === 'copied') count += 1;
       isGone = isGone || outcome === 'missing';
     }
-    if (isGone && live.get(keys.head(name)) === undefined) await leaveOut(copied, made, tenant, name);
+    if (!isGone) continue;
+    const source = { rows: copied, keys, blobs: made, log: silentLog(), id: name, mayGoOn: () => true };
+    if (live.get(keys.head(name)) === undefined) await leaveOut(copied, made, tenant, name);
+    // They may have gone with records that the retention has removed since; then these go here, too.
+    else await trimThread(source, floorOf(live, keys, name).seq);
   }
   return count;
 }

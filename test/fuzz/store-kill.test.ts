@@ -80,7 +80,7 @@ async function checkThread(store: ThreadStore, id: string, acknowledged: readonl
   expect(await store.append(id, head, at(1, turnStarted(`${id}-after`)))).toBe(head + 1);
 }
 
-it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 300_000 }, async () => {
+it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 60_000 + ROUNDS * 12_000 }, async () => {
   const next = random(SEED);
   const directory = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
   try {

@@ -329,6 +329,28 @@ describe('events', () => {
     await rm(backup, { recursive: true });
   });
 
+  it('that go while a backup is made are not half in it', async () => {
+    const backup = await mkdtemp(join(tmpdir(), 'heddle-events-'));
+    const live = new LmdbRows(recordsDirectory(directory));
+    const blobs = openBlobs(blobsDirectory(directory));
+    const rows = new Proxy(live, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name !== 'backup') return typeof value === 'function' ? value.bind(target) : value;
+        return async (to: string) => {
+          await target.backup(to);
+          const through = JSON.parse(target.get(keys.head('t'))!).seq - 9;
+          await trimThread({ rows: target, keys, blobs, log, id: 't', mayGoOn: () => true }, through);
+        };
+      },
+    });
+    await backupHistory({ rows, directory, readBlob: async () => undefined, close: async () => {} }, backup);
+    await live.close();
+    await expectWhole(backup);
+    await expectWhole();
+    await rm(backup, { recursive: true });
+  });
+
   it('go as well when it is cut off at any step and taken up again', async () => {
     const pristine = `${directory}.pristine`;
     await cp(directory, pristine, { recursive: true });
