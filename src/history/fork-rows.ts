@@ -13,8 +13,8 @@ import { breathe, type Row } from './rows.ts';
 import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
 
 /** Rows in memory at once. */
-const STEP = 2000;
-const STEP_CHARACTERS = 512 * 1024;
+const STEP = 1000;
+const STEP_CHARACTERS = 256 * 1024;
 
 /** Events about the thread itself; a fork has its own. */
 export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([

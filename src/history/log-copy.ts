@@ -19,6 +19,8 @@ import { noteMessages } from './word-index.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
 const CHUNK_MS = 10;
+/** So many are written in any case: on a busy machine time passes without work, and each transaction costs a sync. */
+const CHUNK_PARTS = 300;
 
 /** A kept record of another log, whose text goes over as it is. */
 export interface CopiedRecord {
@@ -88,7 +90,7 @@ export class LogCopy {
         do {
           write(parts[index] as T);
           index += 1;
-        } while (index < parts.length && performance.now() < end);
+        } while (index < parts.length && (index - done < CHUNK_PARTS || performance.now() < end));
         return index;
       });
     }
