@@ -45,6 +45,7 @@ function createConfiguredBackend({ config, keys, environment }: BackendParts): B
           headers: provider.headers,
           query: provider.query,
           streamIdleMs: provider.streamIdleMs,
+          hasCustomTools: provider.hasCustomTools,
         },
         retries: { request: provider.requestMaxRetries, stream: provider.streamMaxRetries },
       };

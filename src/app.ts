@@ -24,7 +24,7 @@ import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import type { Config } from './config/schema.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
-import { isBelow } from './fs/containment.ts';
+import { isBelow, isInside } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
@@ -35,6 +35,7 @@ import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import type { Proposal } from './model/approval.ts';
 import { processHandlers } from './process/handlers.ts';
+import { Queues } from './rpc/queues.ts';
 import { Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
@@ -124,6 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     });
     const children = createChildren();
     const leftovers = await openLeftovers(join(directory, 'leftovers'), log);
+    const commits = { queues: new Queues(), leftovers };
     const sandbox = noting(leftovers, options.sandbox ?? createSandboxProbe());
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
@@ -149,6 +151,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         broker,
         prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
         runner: { children, sandbox, clock },
+        commits,
         clock,
         environment: programEnvironment,
         hidden,
@@ -184,7 +187,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       warn(session).catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at'));
     };
     const files = createFiles({
-      ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, leftovers },
+      ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
       remoteRoots: async () => (await current()).remote.roots,
       protectedFolders: (tenant) => [
         ...[homedir(), directory, cwd, ...latest.config.remote.roots],
@@ -280,9 +283,14 @@ function chosenBackend(configured: string | null): BackendName | undefined {
 }
 
 /** A remote person's yes reaches no further than the operator lets remote threads go. */
-function barredByCeiling(by: Principal, { sandbox }: Proposal, { remote }: Config): string | undefined {
-  if (by.isLocal || sandbox === 'sandboxed' || remote.sandbox === 'danger-full-access') return undefined;
-  return 'remote clients may not let a command leave the sandbox here';
+function barredByCeiling(by: Principal, proposal: Proposal, { remote }: Config): string | undefined {
+  if (by.isLocal || remote.sandbox === 'danger-full-access') return undefined;
+  if (proposal.kind === 'command')
+    return proposal.sandbox === 'sandboxed' ? undefined : 'remote clients may not let a command leave the sandbox here';
+  const isBelowRoots = proposal.targets.every((path) => remote.roots.some((root) => isInside(path, root)));
+  return remote.sandbox === 'workspace-write' && proposal.sandbox === 'sandboxed' && isBelowRoots
+    ? undefined
+    : 'remote clients may not have these files changed here';
 }
 
 const DAY_MS = 86_400_000;

@@ -6,6 +6,7 @@ import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
+import type { FileChange } from './patch/change.ts';
 
 /** A model that turns can run on. */
 export interface Model {
@@ -103,9 +104,23 @@ export type CommandResult =
   /** Somebody said no and that the turn is to end. */
   | { readonly kind: 'cancelled' };
 
+export type ChangeResult =
+  | {
+      readonly kind: 'changed';
+      /** A letter and a path each: `A`dded, `M`odified, `D`eleted. */
+      readonly summary: readonly string[];
+      readonly durationMs: number;
+    }
+  /** It does not fit the files as they are, or could not be done; nothing was changed unless the text says so. */
+  | { readonly kind: 'unfit'; readonly problem: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'cancelled' };
+
 /** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
 export interface ToolHost {
   runCommand(item: ItemId, command: Command): Promise<CommandResult>;
+  /** All of them, or none; calls of one turn are made one after the other. */
+  changeFiles(item: ItemId, changes: readonly FileChange[]): Promise<ChangeResult>;
 }
 
 export interface Backend extends Closable {

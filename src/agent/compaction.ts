@@ -63,6 +63,7 @@ async function summarise(
 
 const NO_TOOLS: ToolHost = {
   runCommand: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
+  changeFiles: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
 };
 
 const noteOf = (summary: string): ContextItem => ({ type: 'note', text: `${SUMMARY_INTRODUCTION}\n\n${summary}` });

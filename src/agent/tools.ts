@@ -5,27 +5,35 @@ import { StringDecoder } from 'node:string_decoder';
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import type { PrefixRules } from '../approvals/prefix-rules.ts';
 import { decideCommand, type RunsAs, type Verdict } from '../approvals/rules.ts';
-import type { Standing, TurnPort } from '../approvals/thread-port.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import type { Clock } from '../base/clock.ts';
+import { Mailbox } from '../base/mailbox.ts';
 import { cancelledBy, throwIfAborted } from '../base/signals.ts';
 import { commandActions } from '../children/command-actions.ts';
 import { checkFolder } from '../children/program.ts';
 import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
 import { loadShellParser, type ShellParser } from '../children/shell-line.ts';
 import { displayCommand } from '../children/shell-quote.ts';
-import type { Proposal } from '../model/approval.ts';
+import type { Commits } from '../fs/replacement.ts';
+import type { ProposalOf } from '../model/approval.ts';
+import type { EventOf } from '../model/event.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { RunResult } from '../process/run.ts';
 import { type RunnerParts, runCommand as runToEnd } from '../process/runner.ts';
-import type { Command, CommandResult, ToolHost } from './backend.ts';
+import type { ChangeResult, Command, CommandResult, ToolHost } from './backend.ts';
 import { commandSandbox } from './command-sandbox.ts';
+import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import { FileChangeCall } from './file-call.ts';
+import type { FileChange } from './patch/change.ts';
+import { TurnDiff } from './patch/turn-diff.ts';
 
 export interface ToolParts {
   readonly broker: ApprovalBroker;
   readonly prefixRules: PrefixRules;
   readonly runner: RunnerParts;
+  readonly commits: Commits;
   readonly clock: Clock;
   /** The whole environment of commands. */
   readonly environment: Readonly<Record<string, string>>;
@@ -36,11 +44,14 @@ export interface ToolParts {
 }
 
 type CommandItem = ItemOf<'commandExecution'>;
+type CommandProposal = ProposalOf<'command'>;
 
 /** The tools of one turn. A backend may stop waiting for a call that was aborted; the house may not. */
 export interface TurnTools extends ToolHost {
   /** Settles when no call is under way, its items are completed, and nothing that any call started is left. Never rejects. */
   settled(): Promise<void>;
+  /** All that patches have changed, for the end of the turn; undefined: nothing was changed. */
+  diff(): EventOf<'turnDiffUpdated'> | undefined;
 }
 
 /** `signal` ends whatever they run. */
@@ -56,14 +67,36 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
       return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
     const shell = await loadShellParser();
     const call = new CommandCall(port, parts, shell, command, signal, track);
-    const standing = port.standing(itemId);
-    return standing ? call.goOn(standing) : call.run(itemId);
+    const { item, proposal } = port.standing(itemId) ?? {};
+    return item?.type === 'commandExecution' && proposal?.kind === 'command'
+      ? call.goOn(item, proposal)
+      : call.run(itemId);
+  };
+  const files = { tools: parts, diff: new TurnDiff(), lane: new Mailbox() };
+  const changeFiles = async (itemId: ItemId, changes: readonly FileChange[]): Promise<ChangeResult> => {
+    throwIfAborted(signal);
+    if (!port.settings().hasEnvironment)
+      return { kind: 'refused', reason: 'this thread has no environment to change files in' };
+    const call = new FileChangeCall(port, files, changes, signal);
+    const { item, proposal } = port.standing(itemId) ?? {};
+    return item?.type === 'fileChange' && proposal?.kind === 'fileChange'
+      ? call.goOn(item, proposal)
+      : call.run(itemId);
   };
   return {
     runCommand(itemId, command) {
       const call = runCommand(itemId, command);
       track(call);
       return call;
+    },
+    changeFiles(itemId, changes) {
+      const call = changeFiles(itemId, changes);
+      track(call);
+      return call;
+    },
+    diff() {
+      if (files.diff.isEmpty) return undefined;
+      return { type: 'turnDiffUpdated', turnId: port.turnId, diff: files.diff.text(port.settings().cwd) };
     },
     async settled() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
@@ -113,8 +146,8 @@ class CommandCall {
   }
 
   /** After a restart: the question stands, and its answer decides. */
-  goOn({ item, proposal }: Standing): Promise<CommandResult> {
-    return this.#ask(item as CommandItem, proposal, true);
+  goOn(item: CommandItem, proposal: CommandProposal): Promise<CommandResult> {
+    return this.#ask(item, proposal, true);
   }
 
   async #decide(): Promise<Verdict> {
@@ -136,7 +169,7 @@ class CommandCall {
     );
   }
 
-  async #ask(item: CommandItem, proposal: Proposal, isStored: boolean): Promise<CommandResult> {
+  async #ask(item: CommandItem, proposal: CommandProposal, isStored: boolean): Promise<CommandResult> {
     const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
     if ('refusedBecause' in answer) return this.#refuse(item, answer.refusedBecause);
     const { decision } = answer;
@@ -229,7 +262,7 @@ class CommandCall {
     };
   }
 
-  #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): Proposal {
+  #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): CommandProposal {
     const settings = this.#port.settings();
     const now = this.#parts.clock.now();
     return {
@@ -246,8 +279,7 @@ class CommandCall {
       amendment: [...proposedAmendment(this.#shell, this.#command.line)],
       sandbox,
       operationDigest: this.#operationDigest(sandbox),
-      policyDigest: fingerprint([settings.approvalPolicy, settings.sandboxPolicy]),
-      workspaceDigest: fingerprint([settings.cwd, settings.workspaceRoots]),
+      ...policyDigests(settings),
       nonce: newId(),
       startedAtMs: item.startedAtMs ?? now,
       expiresAtMs: now + this.#parts.approvalLifeMs(),
@@ -258,12 +290,10 @@ class CommandCall {
     return fingerprint({ argv: this.#argv, cwd: this.#command.cwd, runs });
   }
 
-  #isWhatWasShown(proposal: Proposal): boolean {
-    const { approvalPolicy, sandboxPolicy, cwd, workspaceRoots } = this.#port.settings();
+  #isWhatWasShown(proposal: CommandProposal): boolean {
     return (
       proposal.operationDigest === this.#operationDigest(proposal.sandbox) &&
-      proposal.policyDigest === fingerprint([approvalPolicy, sandboxPolicy]) &&
-      proposal.workspaceDigest === fingerprint([cwd, workspaceRoots])
+      isPolicyAsShown(proposal, this.#port.settings())
     );
   }
 }

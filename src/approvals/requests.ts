@@ -1,9 +1,9 @@
 // The server's questions as clients see them, and what their answers mean.
 
 import { z } from 'zod';
-import type { Decision, Proposal } from '../model/approval.ts';
+import type { Decision, Proposal, ProposalOf } from '../model/approval.ts';
 import type { ThreadId } from '../model/ids.ts';
-import { CommandAction } from '../model/item.ts';
+import { CommandAction, FileUpdateChange } from '../model/item.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 const WireDecision = () =>
@@ -46,14 +46,47 @@ export const commandApproval = request('item/commandExecution/requestApproval', 
   mutates: false,
 });
 
+const FileDecision = () => z.enum(['accept', 'acceptForSession', 'decline', 'cancel']);
+
+export const fileChangeApproval = request('item/fileChange/requestApproval', {
+  params: () =>
+    z.object({
+      threadId: z.string(),
+      turnId: z.string(),
+      itemId: z.string(),
+      startedAtMs: z.number(),
+      reason: z.string().nullable(),
+      grantRoot: z.null(),
+      availableDecisions: z.array(FileDecision()),
+      heddle: z.object({
+        approvalId: z.string(),
+        changes: z.array(FileUpdateChange()),
+        targets: z.array(z.string()),
+        cwd: z.string(),
+        rule: z.string(),
+        sandbox: z.enum(['sandboxed', 'bare']),
+        operationDigest: z.string(),
+        policyDigest: z.string(),
+        workspaceDigest: z.string(),
+        nonce: z.string(),
+        expiresAt: z.number(),
+      }),
+    }),
+  result: () => z.object({ decision: FileDecision() }),
+  queue: unqueued,
+  needs: 'approval:resolve',
+  mutates: false,
+});
+
 export const serverRequestResolved = notification('serverRequest/resolved', () =>
   z.object({ threadId: z.string(), requestId: z.union([z.number(), z.string()]) }),
 );
 
-export const approvalMessages = { commandApproval, serverRequestResolved };
+export const approvalMessages = { commandApproval, fileChangeApproval, serverRequestResolved };
 
 /** What people are offered; nothing else counts as an answer. */
 export function availableDecisions(proposal: Proposal): z.input<ReturnType<typeof WireDecision>>[] {
+  if (proposal.kind === 'fileChange') return [...FileDecision().options];
   if (proposal.sandbox === 'unavailable') return ['accept', 'decline', 'cancel'];
   return [
     'accept',
@@ -64,9 +97,52 @@ export function availableDecisions(proposal: Proposal): z.input<ReturnType<typeo
   ];
 }
 
-export function commandApprovalParams(
+/** The question about a proposal, for clients. */
+export function approvalRequest(
   threadId: ThreadId,
   proposal: Proposal,
+): { readonly method: string; readonly params: object } {
+  return proposal.kind === 'command'
+    ? { method: commandApproval.method, params: commandApprovalParams(threadId, proposal) }
+    : { method: fileChangeApproval.method, params: fileChangeApprovalParams(threadId, proposal) };
+}
+
+function fileChangeApprovalParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'fileChange'>,
+): z.input<ReturnType<typeof fileChangeApproval.params>> {
+  return {
+    threadId,
+    turnId: proposal.turnId,
+    itemId: proposal.itemId,
+    startedAtMs: proposal.startedAtMs,
+    reason: proposal.reason,
+    grantRoot: null,
+    availableDecisions: FileDecision().options,
+    heddle: {
+      approvalId: proposal.id,
+      changes: proposal.changes,
+      targets: proposal.targets,
+      cwd: proposal.cwd,
+      rule: proposal.rule,
+      sandbox: proposal.sandbox,
+      ...evidenceOf(proposal),
+    },
+  };
+}
+
+/** What is checked again when the effect starts, and until when. */
+const evidenceOf = (proposal: Proposal) => ({
+  operationDigest: proposal.operationDigest,
+  policyDigest: proposal.policyDigest,
+  workspaceDigest: proposal.workspaceDigest,
+  nonce: proposal.nonce,
+  expiresAt: Math.floor(proposal.expiresAtMs / 1000),
+});
+
+export function commandApprovalParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'command'>,
 ): z.input<ReturnType<typeof commandApproval.params>> {
   return {
     kind: 'command',
@@ -86,11 +162,7 @@ export function commandApprovalParams(
     heddle: {
       approvalId: proposal.id,
       sandbox: proposal.sandbox,
-      operationDigest: proposal.operationDigest,
-      policyDigest: proposal.policyDigest,
-      workspaceDigest: proposal.workspaceDigest,
-      nonce: proposal.nonce,
-      expiresAt: Math.floor(proposal.expiresAtMs / 1000),
+      ...evidenceOf(proposal),
     },
   };
 }
@@ -101,7 +173,8 @@ export function readDecision(
   answer: { readonly result?: unknown; readonly error?: unknown },
 ): Decision | { problem: string } {
   if (answer.error !== undefined) return { problem: 'the client answered with an error' };
-  const parsed = commandApproval.result().safeParse(answer.result);
+  const asked = proposal.kind === 'command' ? commandApproval : fileChangeApproval;
+  const parsed = asked.result().safeParse(answer.result);
   if (!parsed.success) return { problem: 'the answer does not have the shape {"decision": one of availableDecisions}' };
   const { decision } = parsed.data;
   const offered = availableDecisions(proposal).some((each) => JSON.stringify(each) === JSON.stringify(decision));

@@ -1,14 +1,25 @@
-// How `heddle exec` answers when a command needs approval: a person at the terminal decides, or nobody is there and it is no.
+// How `heddle exec` answers when a command or a change of files needs approval: a person at the terminal decides, or nobody is there and it is no.
 
 import { createInterface } from 'node:readline/promises';
-import { commandApproval } from '../approvals/requests.ts';
+import { commandApproval, fileChangeApproval } from '../approvals/requests.ts';
 import type { Answer } from '../client/client.ts';
 import type { Params, Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
+import { bodyOf, headOf } from './file-changes.ts';
 import { folded, visible } from './terminal.ts';
 
-type Decision = Result<typeof commandApproval>['decision'];
-type Question = Params<typeof commandApproval>;
+type CommandQuestion = Params<typeof commandApproval>;
+type FileQuestion = Params<typeof fileChangeApproval>;
+type Decision = Result<typeof fileChangeApproval>['decision'];
+
+/** What is asked, whatever it is about. */
+interface Question {
+  /** For one line. */
+  readonly about: string;
+  /** All there is to know, within a width. */
+  readonly lines: (width: number) => readonly string[];
+  readonly availableDecisions: readonly unknown[];
+}
 
 export interface Approvals {
   readonly answers: Readonly<Record<string, Answer>>;
@@ -29,18 +40,23 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
   let before: Promise<unknown> = Promise.resolve();
   const decide = async (question: Question, signal: AbortSignal): Promise<Decision> => {
     if (asking) return ask(question, asking, output, signal);
-    output.note(`declined, because nobody is here to ask: ${question.command}`, 'yellow');
+    output.note(`declined, because nobody is here to ask: ${question.about}`, 'yellow');
     return 'decline';
   };
-  const answer: Answer = async (params, signal) => {
-    const question = commandApproval.params().parse(params);
+  const answer = async (question: Question, signal: AbortSignal) => {
     const turn = before.then(() => decide(question, signal)).catch((): Decision => 'decline');
     before = turn;
     const decision = await turn;
     if (!signal.aborted && (decision === 'decline' || decision === 'cancel')) hasRefused = true;
     return { decision };
   };
-  return { answers: { [commandApproval.method]: answer }, hasRefused: () => hasRefused };
+  const answers: Readonly<Record<string, Answer>> = {
+    [commandApproval.method]: async (params, signal) =>
+      answer(commandQuestion(commandApproval.params().parse(params)), signal),
+    [fileChangeApproval.method]: async (params, signal) =>
+      answer(fileQuestion(fileChangeApproval.params().parse(params)), signal),
+  };
+  return { answers, hasRefused: () => hasRefused };
 }
 
 const CHOICES: readonly { readonly key: string; readonly decision: Decision; readonly label: string }[] = [
@@ -51,7 +67,7 @@ const CHOICES: readonly { readonly key: string; readonly decision: Decision; rea
 ];
 
 async function ask(question: Question, asking: Asking, output: ExecOutput, signal: AbortSignal): Promise<Decision> {
-  for (const line of linesOf(question, asking.width)) output.note(line, 'yellow');
+  for (const line of question.lines(asking.width)) output.note(line, 'yellow');
   const offered = CHOICES.filter(({ decision }) => question.availableDecisions.includes(decision));
   const prompt = folded(`${offered.map(({ label }) => label).join(', ')}? `, asking.width).join('\n');
   for (;;) {
@@ -64,13 +80,13 @@ async function ask(question: Question, asking: Asking, output: ExecOutput, signa
 }
 
 /** The command is shown whole: what is not seen cannot be approved. */
-function linesOf({ command, cwd, reason, heddle }: Question, width: number): readonly string[] {
+function commandQuestion({ command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
   const how: Readonly<Record<typeof heddle.sandbox, string>> = {
     sandboxed: 'It would run inside the sandbox.',
     bare: 'It would run OUTSIDE the sandbox.',
     unavailable: 'This host has no sandbox: it would run WITHOUT one.',
   };
-  return [
+  const lines = (width: number) => [
     '',
     'A command needs your approval:',
     ...folded(visible(command), width - 4).map((line) => `    ${line}`),
@@ -78,6 +94,25 @@ function linesOf({ command, cwd, reason, heddle }: Question, width: number): rea
     ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
     ...folded(how[heddle.sandbox], width),
   ];
+  return { about: command, lines, availableDecisions };
+}
+
+/** The changes are shown whole, and where a link leads to. */
+function fileQuestion({ heddle, availableDecisions }: FileQuestion): Question {
+  const { changes, targets, rule } = heddle;
+  const named = new Set(changes.flatMap(({ path, kind }) => ('move_path' in kind ? [path, kind.move_path] : [path])));
+  const elsewhere = targets.filter((path) => !named.has(path));
+  const lines = (width: number) => [
+    '',
+    'A change of files needs your approval:',
+    ...changes.flatMap((change) => [
+      ...folded(headOf(change), width),
+      ...bodyOf(change).flatMap((line) => folded(line, width - 4).map((part) => `    ${part}`)),
+    ]),
+    ...elsewhere.flatMap((path) => folded(`the file is really ${visible(path)}`, width)),
+    ...folded(`asked because ${visible(rule)}`, width),
+  ];
+  return { about: changes.map(headOf).join(', '), lines, availableDecisions };
 }
 
 const DEFAULT_WIDTH = 80;

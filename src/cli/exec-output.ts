@@ -2,7 +2,7 @@
 
 import type { WriteStream } from 'node:tty';
 import { paramsOf, type ServerNotification } from '../client/client.ts';
-import type { Item } from '../model/item.ts';
+import type { Item, ItemOf } from '../model/item.ts';
 import {
   agentMessageDelta,
   commandOutputDelta,
@@ -13,6 +13,7 @@ import {
   threadStatusChanged,
   warning,
 } from '../threads/notifications.ts';
+import { bodyOf, headOf } from './file-changes.ts';
 import { type Paint, paintFor, type Style, visible } from './terminal.ts';
 
 export interface ExecOutput {
@@ -59,6 +60,7 @@ export class PlainOutput implements ExecOutput {
     if (work) this.#write('err', this.#paint('dim', visible(work.delta)), work.delta.endsWith('\n'));
     const begun = paramsOf(notification, itemStarted)?.item;
     if (begun?.type === 'commandExecution') this.note(`$ ${begun.command}`, 'bold');
+    if (begun?.type === 'fileChange') this.#changes(begun);
     const done = paramsOf(notification, itemCompleted)?.item;
     if (done) this.#completed(done);
     const failure = paramsOf(notification, errorNotice);
@@ -70,9 +72,18 @@ export class PlainOutput implements ExecOutput {
     if (said) this.note(`warning: ${said.message}`, 'yellow');
   }
 
+  #changes({ changes }: ItemOf<'fileChange'>): void {
+    for (const change of changes) {
+      this.note(headOf(change), 'bold');
+      for (const line of bodyOf(change)) this.note(line);
+    }
+  }
+
   #completed(item: Item): void {
     if (item.type === 'agentMessage') this.#endLine('out');
     if (item.type === 'reasoning') this.#endLine('err');
+    if (item.type === 'fileChange' && item.status === 'declined') this.note('declined: nothing was changed', 'yellow');
+    if (item.type === 'fileChange' && item.status === 'failed') this.note('the files could not be changed', 'yellow');
     if (item.type !== 'commandExecution') return;
     this.#endLine('err');
     if (item.status === 'declined') this.note('declined: it did not run', 'yellow');

@@ -9,6 +9,8 @@ export interface Provider {
   /** Without it the provider cannot be reached: only the mock provider has none. */
   readonly baseUrl: string | undefined;
   readonly wire: 'responses' | 'chat' | 'anthropic';
+  /** It knows tools that take plain text by a grammar. */
+  readonly hasCustomTools: boolean;
   /** The environment variable that holds the key; goes before a stored key. */
   readonly envKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +27,13 @@ const DEFAULT_PROVIDER = 'openai';
 const MOCK_PROVIDER = 'mock';
 
 const BUILT_IN: Readonly<Record<string, ModelProviderEntry>> = {
-  openai: { name: 'OpenAI', base_url: 'https://api.openai.com/v1', wire_api: 'responses', env_key: 'OPENAI_API_KEY' },
+  openai: {
+    name: 'OpenAI',
+    base_url: 'https://api.openai.com/v1',
+    wire_api: 'responses',
+    custom_tools: true,
+    env_key: 'OPENAI_API_KEY',
+  },
   anthropic: {
     name: 'Anthropic',
     base_url: 'https://api.anthropic.com/v1',
@@ -51,6 +59,7 @@ export function providerOf(config: Config, id: string = defaultProviderId(config
     name: entry.name ?? id,
     baseUrl: entry.base_url,
     wire: entry.wire_api ?? 'responses',
+    hasCustomTools: entry.custom_tools ?? false,
     envKey: entry.env_key,
     headers: entry.http_headers ?? {},
     query: entry.query_params ?? {},

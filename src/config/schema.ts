@@ -19,6 +19,7 @@ export const ModelProviderEntry = schema(() =>
     name: z.string().optional(),
     base_url: z.url({ protocol: /^https?$/ }).optional(),
     wire_api: z.enum(['responses', 'chat', 'anthropic']).optional(),
+    custom_tools: z.boolean().optional(),
     env_key: z.string().optional(),
     http_headers: texts().optional(),
     query_params: texts().optional(),

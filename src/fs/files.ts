@@ -2,7 +2,6 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
-import type { Leftovers } from '../base/leftovers.ts';
 import type { Log } from '../base/log.ts';
 import type { Children } from '../children/spawn.ts';
 import type { Route } from '../rpc/router.ts';
@@ -10,6 +9,7 @@ import { environmentHandlers } from './environment-handlers.ts';
 import { fsHandlers } from './handlers.ts';
 import { RankingThread } from './ranking-thread.ts';
 import { createReaches } from './reach.ts';
+import type { Commits } from './replacement.ts';
 import { searchHandlers } from './search-handlers.ts';
 import { watchHandlers } from './watch-handlers.ts';
 
@@ -27,7 +27,7 @@ export interface FilesParts {
   readonly hidden: () => readonly string[];
   /** Folders that are never removed. */
   readonly protectedFolders: (tenant: string) => readonly string[];
-  readonly leftovers: Leftovers;
+  readonly commits: Commits;
 }
 
 export interface Files extends Closable {
@@ -41,7 +41,7 @@ export function createFiles(parts: FilesParts): Files {
   const thread = new RankingThread(clock);
   return {
     routes: [
-      ...fsHandlers({ reaches, protectedFolders: parts.protectedFolders, leftovers: parts.leftovers }),
+      ...fsHandlers({ reaches, protectedFolders: parts.protectedFolders, commits: parts.commits }),
       ...watchHandlers({ reaches, clock }),
       ...searchHandlers({ reaches, thread, log, cwd, list: { children, environment } }),
       ...environmentHandlers({ reaches, cwd, shell: environment.SHELL }),

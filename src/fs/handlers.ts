@@ -1,8 +1,6 @@
 // Reading and changing files and folders.
 
 import { AppError } from '../base/errors.ts';
-import type { Leftovers } from '../base/leftovers.ts';
-import { Queues } from '../rpc/queues.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { copy } from './copy.ts';
 import { createDirectory } from './create-directory.ts';
@@ -13,17 +11,17 @@ import type { Reach, Reaches } from './reach.ts';
 import { readFile } from './read-file.ts';
 import { ReadGates } from './read-gate.ts';
 import { remove } from './remove.ts';
+import type { Commits } from './replacement.ts';
 import { writeFile } from './write-file.ts';
 
 export interface FsParts {
   readonly reaches: Reaches;
   /** Folders that are never removed: homes, workspaces, our data. */
   readonly protectedFolders: (tenant: string) => readonly string[];
-  readonly leftovers: Leftovers;
+  readonly commits: Commits;
 }
 
-export function fsHandlers({ reaches, protectedFolders, leftovers }: FsParts): Route[] {
-  const commits = { queues: new Queues(), leftovers };
+export function fsHandlers({ reaches, protectedFolders, commits }: FsParts): Route[] {
   const gates = new ReadGates();
   const quick = new QuickReads();
   const reachOf = ({ session }: Context): Promise<Reach> => reaches.of(session.principal);

@@ -165,6 +165,8 @@ function ended(item: Item, text: string | undefined, completedAtMs: number): Ite
         outcome: 'unknown',
         completedAtMs,
       };
+    case 'fileChange':
+      return { ...item, status: 'failed', outcome: 'unknown', completedAtMs };
     default:
       return { ...item, completedAtMs };
   }

@@ -1,7 +1,7 @@
 // A question to people before an effect, and the answers that count.
 
 import { z } from 'zod';
-import { CommandAction } from './item.ts';
+import { CommandAction, FileUpdateChange } from './item.ts';
 import { type Infer, schema } from './schema.ts';
 
 export const Decision = schema(() =>
@@ -12,33 +12,54 @@ export const Decision = schema(() =>
 );
 export type Decision = Infer<typeof Decision>;
 
-/** What is proposed: enough to show it in full, and to check later that what runs is what was shown. */
-export const Proposal = schema(() =>
+const common = {
+  id: z.string(),
+  turnId: z.string(),
+  itemId: z.string(),
+  /** The model's own name for the call, by which it is found again after a restart. */
+  callId: z.string(),
+  cwd: z.string(),
+  reason: z.string().nullable(),
+  operationDigest: z.string(),
+  policyDigest: z.string(),
+  workspaceDigest: z.string(),
+  nonce: z.string(),
+  startedAtMs: z.number(),
+  /** Epoch ms of wall time; from then on the answer is a refusal. */
+  expiresAtMs: z.number(),
+};
+
+const CommandProposal = schema(() =>
   z.object({
-    id: z.string(),
+    ...common,
     kind: z.literal('command'),
-    turnId: z.string(),
-    itemId: z.string(),
-    /** The model's own name for the call, by which it is found again after a restart. */
-    callId: z.string(),
     command: z.string(),
     argv: z.array(z.string()),
-    cwd: z.string(),
     commandActions: z.array(CommandAction()),
-    reason: z.string().nullable(),
     amendment: z.array(z.string()),
     /** How it will run if accepted; `unavailable`: the host has no sandbox, and only this acceptance lets it run bare. */
     sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
-    operationDigest: z.string(),
-    policyDigest: z.string(),
-    workspaceDigest: z.string(),
-    nonce: z.string(),
-    startedAtMs: z.number(),
-    /** Epoch ms of wall time; from then on the answer is a refusal. */
-    expiresAtMs: z.number(),
   }),
 );
+
+const FileChangeProposal = schema(() =>
+  z.object({
+    ...common,
+    kind: z.literal('fileChange'),
+    changes: z.array(FileUpdateChange()),
+    /** Real paths of all files that are written or removed. */
+    targets: z.array(z.string()),
+    /** `sandboxed`: all of them lie in the thread's workspace, where nothing is protected. */
+    sandbox: z.enum(['sandboxed', 'bare']),
+    /** Why people are asked, in words for them. */
+    rule: z.string(),
+  }),
+);
+
+/** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
+export const Proposal = schema(() => z.discriminatedUnion('kind', [CommandProposal(), FileChangeProposal()]));
 export type Proposal = Infer<typeof Proposal>;
+export type ProposalOf<K extends Proposal['kind']> = Extract<Proposal, { kind: K }>;
 
 /** How a question ended: exactly one of these, once. */
 export const Resolution = schema(() =>

@@ -26,7 +26,14 @@ export const ContextItem = schema(() =>
     }),
     /** An item in the provider's own form, sent as it is to the wire form that it belongs to. */
     z.object({ type: z.literal('raw'), item: z.record(z.string(), z.unknown()) }),
-    z.object({ type: z.literal('toolCall'), callId: z.string(), name: z.string(), arguments: z.string() }),
+    z.object({
+      type: z.literal('toolCall'),
+      callId: z.string(),
+      name: z.string(),
+      arguments: z.string(),
+      /** The model wrote plain text, which stands in the arguments as `input`. */
+      custom: z.literal(true).optional(),
+    }),
     z.object({ type: z.literal('toolOutput'), callId: z.string(), output: z.string(), success: z.boolean() }),
   ]),
 );

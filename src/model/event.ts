@@ -74,6 +74,8 @@ export const ThreadEvent = schema(() =>
     }),
     /** A numbered part of a reasoning summary begins. */
     z.object({ type: z.literal('summaryPartAdded'), ...inTurn, itemId: z.string(), index: z.number() }),
+    /** All that patches have changed in the turn so far, as git shows it. */
+    z.object({ type: z.literal('turnDiffUpdated'), ...inTurn, diff: z.string() }),
     /** Input that was accepted while the turn ran; it becomes a message when the backend takes it. */
     z.object({
       type: z.literal('steered'),

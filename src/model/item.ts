@@ -81,6 +81,32 @@ const CommandExecutionItem = schema(() =>
   }),
 );
 
+/** `diff`: the whole content for what comes or goes, else unified hunks. Paths are absolute. */
+export const FileUpdateChange = schema(() =>
+  z.object({
+    path: z.string(),
+    kind: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('add') }),
+      z.object({ type: z.literal('delete') }),
+      z.object({ type: z.literal('update'), move_path: z.string().nullable() }),
+    ]),
+    diff: z.string(),
+  }),
+);
+export type FileUpdateChange = Infer<typeof FileUpdateChange>;
+
+const FileChangeItem = schema(() =>
+  z.object({
+    type: z.literal('fileChange'),
+    id: z.string(),
+    changes: z.array(FileUpdateChange()),
+    status: z.enum(['inProgress', 'completed', 'failed', 'declined']),
+    /** Ours: whether the files were changed is not known; the server stopped meanwhile. */
+    outcome: z.literal('unknown').optional(),
+    ...times,
+  }),
+);
+
 /** The model's view of the thread was replaced by a shorter one. */
 const ContextCompactionItem = schema(() =>
   z.object({ type: z.literal('contextCompaction'), id: z.string(), ...times }),
@@ -92,6 +118,7 @@ export const Item = schema(() =>
     AgentMessageItem(),
     ReasoningItem(),
     CommandExecutionItem(),
+    FileChangeItem(),
     ContextCompactionItem(),
   ]),
 );

@@ -58,6 +58,7 @@ export const threadTokenUsageUpdated = notification('thread/tokenUsage/updated',
 );
 export const turnStarted = notification('turn/started', () => z.object({ ...ofThread, turn: Turn() }));
 export const turnCompleted = notification('turn/completed', () => z.object({ ...ofThread, turn: Turn() }));
+export const turnDiffUpdated = notification('turn/diff/updated', () => z.object({ ...ofTurn, diff: z.string() }));
 export const itemStarted = notification('item/started', () =>
   z.object({ item: Item(), ...ofTurn, startedAtMs: z.number() }),
 );
@@ -82,7 +83,7 @@ export const warning = notification('warning', () =>
   z.object({
     threadId: z.string().nullable(),
     message: z.string(),
-    /** Ours: a command was refused without a question, and no item shows it. */
+    /** Ours: a command or a change of files was refused without a question, and no item shows it. */
     refused: z.literal(true).optional(),
   }),
 );
@@ -111,6 +112,7 @@ export const threadNotifications = {
   threadTokenUsageUpdated,
   turnStarted,
   turnCompleted,
+  turnDiffUpdated,
   itemStarted,
   itemCompleted,
   agentMessageDelta,

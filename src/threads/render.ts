@@ -1,6 +1,6 @@
 // Stored events to notifications of the native dialect, each encoded once for all who get it.
 
-import { commandApproval, commandApprovalParams, serverRequestResolved } from '../approvals/requests.ts';
+import { approvalRequest, serverRequestResolved } from '../approvals/requests.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
 import { type DeltaEvent, type EventOf, lastSeq, type StoredEvent } from '../model/event.ts';
@@ -92,6 +92,8 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
       const { turnId, itemId, index } = event;
       return [frame(tell.reasoningSummaryPartAdded, { threadId, turnId, itemId, summaryIndex: index }, seq)];
     }
+    case 'turnDiffUpdated':
+      return [frame(tell.turnDiffUpdated, { threadId, turnId: event.turnId, diff: event.diff }, seq)];
     case 'usageReported': {
       const { turnId, total, last, contextWindow } = event;
       const tokenUsage = { total, last, modelContextWindow: contextWindow };
@@ -203,13 +205,9 @@ const active = (activeFlags: WaitingFlag[]): ThreadStatus => ({ type: 'active', 
 
 /** A standing question as a request to a client. */
 export function questionFrame(threadId: ThreadId, proposal: Proposal, requestId: number): Frame {
-  const text = requestFrame(
-    String(requestId),
-    commandApproval.method,
-    commandApprovalParams(threadId, proposal),
-    false,
-  );
-  return new Frame(commandApproval.method, text, { question: { approvalId: proposal.id, requestId } });
+  const { method, params } = approvalRequest(threadId, proposal);
+  const text = requestFrame(String(requestId), method, params, false);
+  return new Frame(method, text, { question: { approvalId: proposal.id, requestId } });
 }
 
 const DELTAS = {

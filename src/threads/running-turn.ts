@@ -73,6 +73,8 @@ export class RunningTurn {
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
   #isLeftStanding = false;
+  /** Of the backend's patches, when it has ended. */
+  #diff: EventOf<'turnDiffUpdated'> | undefined;
   /** What the turn runs under, whatever is set for later turns meanwhile. */
   #settings: ThreadSettings | undefined;
 
@@ -221,6 +223,7 @@ export class RunningTurn {
       free();
       over.abort('the turn is over');
       await host.settled();
+      this.#diff = host.diff();
     }
   }
 
@@ -236,7 +239,8 @@ export class RunningTurn {
     const dismissed = this.#parts.tools.broker.dismiss(questions);
     // In the order of the model's view they may not come between a call and its output.
     const notes = this.#notes.map((note): ThreadEvent => ({ type: 'contextAdded', turnId: this.id, items: [note] }));
-    await this.#thread.append([...dismissed, ...events.slice(0, -1), ...notes, ...events.slice(-1)]);
+    const diff = this.#diff ? [this.#diff] : [];
+    await this.#thread.append([...dismissed, ...events.slice(0, -1), ...notes, ...diff, ...events.slice(-1)]);
     this.#hasCompleted = end.status === 'completed';
   }
 

@@ -66,19 +66,28 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
       return { ...item, text: text ?? item.text, completedAtMs };
     case 'reasoning':
       return { ...item, content: text === undefined ? item.content : [text], completedAtMs };
+    case 'fileChange':
+      // A change that had begun is finished or taken back before a turn ends, unless the server itself is stopped.
+      return wasAsked(item, turn) || !ending.isRecovered
+        ? { ...item, status: 'declined', completedAtMs }
+        : { ...item, status: 'failed', outcome: 'unknown', completedAtMs };
     case 'commandExecution': {
-      const wasAsked = [...turn.questions.values()].some(({ proposal }) => proposal.itemId === item.id);
+      const isAsked = wasAsked(item, turn);
       const hasBegun = item.source !== 'agent';
       return {
         ...item,
-        status: hasBegun && !wasAsked ? 'failed' : 'declined',
+        status: hasBegun && !isAsked ? 'failed' : 'declined',
         aggregatedOutput: text ?? item.aggregatedOutput,
-        ...(ending.isRecovered && !wasAsked ? { status: 'failed' as const, outcome: 'unknown' as const } : {}),
+        ...(ending.isRecovered && !isAsked ? { status: 'failed' as const, outcome: 'unknown' as const } : {}),
         completedAtMs,
       };
     }
   }
 }
+
+/** Its question stands. */
+const wasAsked = (item: Item, turn: OpenTurn): boolean =>
+  [...turn.questions.values()].some(({ proposal }) => proposal.itemId === item.id);
 
 function spoken(item: Item): ContextItem[] {
   return item.type === 'agentMessage' && item.text !== ''

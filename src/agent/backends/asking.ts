@@ -9,6 +9,7 @@ import { type ModelClient, ModelError, type ModelRequest } from '../models/clien
 import { commandToolSpec } from './command-tool.ts';
 import type { Conversation } from './conversation.ts';
 import { type Failure, failureOf, retryDelayMs, retryingError } from './model-failure.ts';
+import { patchToolSpec } from './patch-tool.ts';
 import { ResponseItems } from './response-items.ts';
 
 export interface Retries {
@@ -146,7 +147,7 @@ function requestOf(run: Run): ModelRequest {
     model: settings.model,
     instructions,
     context: run.conversation.items,
-    tools: [commandToolSpec],
+    tools: [commandToolSpec, patchToolSpec],
     effort: settings.effort,
     summary: settings.summary,
     ...(outputSchema === undefined ? {} : { outputSchema }),

@@ -6,17 +6,24 @@
 //   think 30 words at 10 a second
 //   run echo hello                   runs a shell line with the command tool
 //   run! rm -rf build                the same, and asks to leave the sandbox
+//   patch add notes.txt one\ntwo     makes a file with the patch tool; \n ends a line
+//   patch replace notes.txt one => 1  changes a line of it
+//   patch move a.txt b.txt ; delete c.txt
+//                                    moves one file and removes another, both or none
 //   fail                             fails the turn
 //   fail overloaded                  fails it as an overloaded model does
 //   fail cut                         breaks the stream off, each time it is tried again
 //   hang                             says nothing more until it is stopped
 //
-// `run` lines that follow each other are called side by side; an empty line between them makes the next one wait. A script
-// that ends with a command is closed with a short message. Upper and lower case of the first word do not matter.
+// `run` and `patch` lines that follow each other are called side by side; an empty line between them makes the next one wait. A
+// script that ends with one is closed with a short message. Upper and lower case of the first word do not matter.
+
+import { patchOf } from './mock-patch.ts';
 
 export type Step =
   | { readonly type: 'say' | 'think'; readonly words: readonly string[]; readonly perSecond: number | null }
-  | { readonly type: 'run'; readonly line: string; readonly escalate: boolean; readonly followsRun: boolean }
+  | { readonly type: 'run'; readonly line: string; readonly escalate: boolean; readonly followsCall: boolean }
+  | { readonly type: 'patch'; readonly text: string; readonly followsCall: boolean }
   | { readonly type: 'fail'; readonly how: 'plain' | 'overloaded' | 'cut' }
   | { readonly type: 'hang' };
 
@@ -27,31 +34,35 @@ export const EXPLANATION =
 
 const MAX_WORDS = 1_000_000;
 const COUNTED = /^(\d{1,7}) words?(?: at (\d+(?:\.\d+)?) (?:a|per) second)?$/i;
-const STEP = /^(say|think|run!?|fail|hang)(?:\s+(\S.*))?$/is;
+const STEP = /^(say|think|run!?|patch|fail|hang)(?:\s+(\S.*))?$/is;
 
 /** The steps of a text. One that is no script gives a single step that explains how to write one. */
 export function readScript(text: string): readonly Step[] {
   const steps: Step[] = [];
-  let followsRun = false;
+  let followsCall = false;
   for (const line of text.split(/\r?\n/).map((each) => each.trim())) {
     if (line === '') {
-      followsRun = false;
+      followsCall = false;
       continue;
     }
-    const step = readStep(line, followsRun);
+    const step = readStep(line, followsCall);
     if (step === undefined) return [explanation(steps.length > 0 ? line : undefined)];
     steps.push(step);
-    followsRun = step.type === 'run';
+    followsCall = isCall(step);
   }
   return steps.length > 0 ? steps : [explanation(undefined)];
 }
+
+/** It is made with a tool. */
+export const isCall = (step: Step | undefined): step is Extract<Step, { readonly followsCall: boolean }> =>
+  step?.type === 'run' || step?.type === 'patch';
 
 function explanation(misread: string | undefined): Step {
   const text = misread === undefined ? EXPLANATION : `I do not understand the step "${misread}". ${EXPLANATION}`;
   return { type: 'say', words: wordsOf(text), perSecond: 100 };
 }
 
-function readStep(line: string, followsRun: boolean): Step | undefined {
+function readStep(line: string, followsCall: boolean): Step | undefined {
   const match = STEP.exec(line);
   const verb = match?.[1]?.toLowerCase();
   const rest = match?.[2] ?? '';
@@ -61,7 +72,11 @@ function readStep(line: string, followsRun: boolean): Step | undefined {
       return readWords(verb, rest);
     case 'run':
     case 'run!':
-      return rest === '' ? undefined : { type: 'run', line: rest, escalate: verb === 'run!', followsRun };
+      return rest === '' ? undefined : { type: 'run', line: rest, escalate: verb === 'run!', followsCall };
+    case 'patch': {
+      const text = patchOf(rest);
+      return text === undefined ? undefined : { type: 'patch', text, followsCall };
+    }
     case 'fail':
       if (rest === '') return { type: 'fail', how: 'plain' };
       return rest === 'overloaded' || rest === 'cut' ? { type: 'fail', how: rest } : undefined;

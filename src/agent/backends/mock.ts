@@ -9,7 +9,8 @@ import { type ModelClient, ModelError, type ModelEvent, type ModelRequest } from
 import { usageOf } from '../models/usage.ts';
 import { COMMAND_TOOL } from './command-tool.ts';
 import { configuredModel } from './configured-model.ts';
-import { readScript, type Step } from './mock-script.ts';
+import { isCall, readScript, type Step } from './mock-script.ts';
+import { PATCH_TOOL } from './patch-tool.ts';
 import { createTurnRuntime, type Retries } from './runtime.ts';
 
 /** Words in one read where no pace is given. */
@@ -54,15 +55,19 @@ async function* answer(
   for (const step of nextSteps(readScript(text), done)) {
     for await (const events of perform(step, clock, signal)) yield events;
     if ('words' in step) spoken += step.words.length;
-    if (step.type === 'run') {
-      const args = { cmd: step.line, ...(step.escalate ? ESCALATION : {}) };
-      yield [{ type: 'toolCall', callId: null, name: COMMAND_TOOL, arguments: JSON.stringify(args) }];
-    }
+    if (isCall(step)) yield [callOf(step)];
   }
   yield [
     { type: 'usage', usage: usageFor(request, spoken) },
     { type: 'finished', reason: 'stop' },
   ];
+}
+
+function callOf(step: Extract<Step, { type: 'run' | 'patch' }>): ModelEvent {
+  if (step.type === 'patch')
+    return { type: 'toolCall', callId: null, name: PATCH_TOOL, arguments: JSON.stringify({ input: step.text }) };
+  const args = { cmd: step.line, ...(step.escalate ? ESCALATION : {}) };
+  return { type: 'toolCall', callId: null, name: COMMAND_TOOL, arguments: JSON.stringify(args) };
 }
 
 function* summary(request: ModelRequest): Generator<readonly ModelEvent[], void> {
@@ -89,14 +94,13 @@ function placeIn(context: readonly ContextItem[]): { readonly text: string; read
   return { text: '', done };
 }
 
-/** What one answer does of the script: up to and with the next commands that go side by side. */
+/** What one answer does of the script: up to and with the next calls that go side by side. */
 function nextSteps(script: readonly Step[], done: number): readonly Step[] {
-  if (done === script.length && script.at(-1)?.type === 'run')
-    return [{ type: 'say', words: ['Done.'], perSecond: null }];
+  if (done === script.length && isCall(script.at(-1))) return [{ type: 'say', words: ['Done.'], perSecond: null }];
   const rest = script.slice(done);
-  const firstRun = rest.findIndex((step) => step.type === 'run');
-  if (firstRun < 0) return rest;
-  const end = rest.findIndex((step, at) => at > firstRun && !(step.type === 'run' && step.followsRun));
+  const firstCall = rest.findIndex(isCall);
+  if (firstCall < 0) return rest;
+  const end = rest.findIndex((step, at) => at > firstCall && !(isCall(step) && step.followsCall));
   return end < 0 ? rest : rest.slice(0, end);
 }
 
@@ -121,6 +125,7 @@ async function* perform(step: Step, clock: Clock, signal: AbortSignal): AsyncGen
       await unlessAborted(new Promise<never>(() => {}), signal);
       return;
     case 'run':
+    case 'patch':
   }
 }
 

@@ -97,7 +97,8 @@ export class ResponseItems {
         return;
       case 'toolCall': {
         const callId = this.#conversation.claim(event.callId, 'call');
-        this.#pending.push({ type: 'toolCall', callId, name: event.name, arguments: event.arguments });
+        const { name, arguments: given, custom } = event;
+        this.#pending.push({ type: 'toolCall', callId, name, arguments: given, ...(custom ? { custom } : {}) });
         return;
       }
       case 'usage':

@@ -6,6 +6,7 @@ import type { ContextItem } from '../../model/context.ts';
 import type { BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
 import { COMMAND_TOOL, commandOutput, readCommand } from './command-tool.ts';
 import type { Conversation, ToolCall } from './conversation.ts';
+import { failure, PATCH_TOOL, patchOutput, readPatchCall } from './patch-tool.ts';
 
 type Output = Extract<ContextItem, { type: 'toolOutput' }>;
 
@@ -35,14 +36,21 @@ export async function* makeCalls(
   }
 }
 
-async function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
-  const answer = (output: string, success: boolean): Output => ({
-    type: 'toolOutput',
-    callId: call.callId,
-    output,
-    success,
-  });
-  if (call.name !== COMMAND_TOOL) return answer(`There is no tool ${call.name}.`, false);
+function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
+  const answer: Answering = (output, success) => ({ type: 'toolOutput', callId: call.callId, output, success });
+  switch (call.name) {
+    case COMMAND_TOOL:
+      return runCommand(call, turn, tools, answer);
+    case PATCH_TOOL:
+      return applyPatch(call, tools, answer);
+    default:
+      return Promise.resolve(answer(`There is no tool ${call.name}.`, false));
+  }
+}
+
+type Answering = (output: string, success: boolean) => Output;
+
+async function runCommand(call: ToolCall, turn: TurnRequest, tools: ToolHost, answer: Answering): Promise<Output> {
   const read = readCommand(call.arguments, turn.settings.cwd);
   if ('problem' in read) return answer(read.problem, false);
   const result = await tools.runCommand(call.callId, read.command);
@@ -50,8 +58,29 @@ async function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Pro
     case 'ran':
       return answer(commandOutput(result, read.maxOutputTokens), result.exitCode === 0 && !result.timedOut);
     case 'refused':
-      return answer(`${COMMAND_TOOL} was refused: ${result.reason || 'rejected by user'}`, false);
+      return answer(refusal(COMMAND_TOOL, result.reason), false);
     case 'cancelled':
-      throw new AppError('cancelled', 'the turn was ended by the answer to an approval', { kind: 'turn_cancelled' });
+      throw cancelledByAnswer();
   }
 }
+
+async function applyPatch(call: ToolCall, tools: ToolHost, answer: Answering): Promise<Output> {
+  const read = readPatchCall(call.arguments);
+  if ('problem' in read) return answer(read.problem, false);
+  const result = await tools.changeFiles(call.callId, read.changes);
+  switch (result.kind) {
+    case 'changed':
+      return answer(patchOutput(result), true);
+    case 'unfit':
+      return answer(failure(result.problem), false);
+    case 'refused':
+      return answer(refusal(PATCH_TOOL, result.reason), false);
+    case 'cancelled':
+      throw cancelledByAnswer();
+  }
+}
+
+const refusal = (tool: string, reason: string): string => `${tool} was refused: ${reason || 'rejected by user'}`;
+
+const cancelledByAnswer = (): AppError =>
+  new AppError('cancelled', 'the turn was ended by the answer to an approval', { kind: 'turn_cancelled' });

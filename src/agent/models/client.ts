@@ -8,6 +8,11 @@ export interface ToolSpec {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /**
+   * Where the provider knows such tools, the model writes plain text by this grammar instead, which becomes the member `input` of the
+   * arguments.
+   */
+  readonly custom?: { readonly syntax: 'lark'; readonly definition: string };
 }
 
 export interface ModelRequest {
@@ -42,7 +47,14 @@ export type ModelEvent =
       /** The provider's blob to send back to it. */
       readonly sealed: string | null;
     }
-  | { readonly type: 'toolCall'; readonly callId: string | null; readonly name: string; readonly arguments: string }
+  | {
+      readonly type: 'toolCall';
+      readonly callId: string | null;
+      readonly name: string;
+      readonly arguments: string;
+      /** The model wrote plain text, which stands in the arguments as `input`. */
+      readonly custom?: true;
+    }
   | { readonly type: 'usage'; readonly usage: TokenUsage }
   /** The model has finished its answer: always the last event of a stream that ended well. */
   | { readonly type: 'finished'; readonly reason: 'stop' | 'toolCalls' | 'length' | 'contentFilter' };
@@ -97,4 +109,6 @@ export interface ProviderAccess {
   readonly query: Readonly<Record<string, string>>;
   /** Silence after which a stream counts as broken, in milliseconds. */
   readonly streamIdleMs: number;
+  /** It knows tools that take plain text; of use in the Responses form only. */
+  readonly hasCustomTools: boolean;
 }

@@ -98,7 +98,7 @@ export class ResponsesEvents {
         this.#call(item, textOf(item.arguments));
         return;
       case 'custom_tool_call':
-        this.#call(item, JSON.stringify({ input: textOf(item.input) }));
+        this.#call(item, JSON.stringify({ input: textOf(item.input) }), { custom: true });
         return;
       default:
         return;
@@ -106,10 +106,10 @@ export class ResponsesEvents {
     this.#open = undefined;
   }
 
-  #call(item: Loose, argumentsText: string): void {
+  #call(item: Loose, argumentsText: string, form: { readonly custom?: true } = {}): void {
     this.#calls += 1;
     const callId = textOf(item.call_id) || null;
-    this.#batch.add({ type: 'toolCall', callId, name: textOf(item.name), arguments: argumentsText });
+    this.#batch.add({ type: 'toolCall', callId, name: textOf(item.name), arguments: argumentsText, ...form });
   }
 
   #end(response: Loose, reason: Extract<ModelEvent, { type: 'finished' }>['reason']): void {

@@ -2,18 +2,25 @@
 
 import type { ContextItem } from '../../model/context.ts';
 import type { UserInput } from '../../model/input.ts';
-import type { ModelRequest } from './client.ts';
+import type { ModelRequest, ProviderAccess, ToolSpec } from './client.ts';
+import { parseLoosely, recordOf, textOf } from './loose.ts';
 import { noteText, placeholder, wellFormed } from './well-formed.ts';
 
 type Body = Record<string, unknown>;
 
-/** The body of the request; reasoning sealed by another provider than `providerId` is left out. */
-export function responsesBody(request: ModelRequest, providerId: string): Body {
+type Provider = Pick<ProviderAccess, 'id' | 'hasCustomTools'>;
+
+/** The body of the request; reasoning sealed by another provider is left out. */
+export function responsesBody(request: ModelRequest, provider: Provider): Body {
+  const context = withoutLooseReasoning(wellFormed(request.context));
+  const custom = new Set(
+    provider.hasCustomTools ? context.flatMap((item) => (isCustom(item) ? [item.callId] : [])) : [],
+  );
   return {
     model: request.model,
     instructions: request.instructions,
-    input: withoutLooseReasoning(wellFormed(request.context)).flatMap((item) => inputOf(item, providerId)),
-    tools: request.tools.map((tool) => ({ type: 'function', strict: false, ...tool })),
+    input: context.flatMap((item) => inputOf(item, provider.id, custom)),
+    tools: request.tools.map((tool) => toolOf(tool, provider)),
     tool_choice: 'auto',
     parallel_tool_calls: true,
     ...reasoningOf(request),
@@ -23,6 +30,14 @@ export function responsesBody(request: ModelRequest, providerId: string): Body {
     prompt_cache_key: request.cacheKey,
     ...formatOf(request.outputSchema),
   };
+}
+
+const isCustom = (item: ContextItem): item is Extract<ContextItem, { type: 'toolCall' }> =>
+  item.type === 'toolCall' && item.custom === true;
+
+function toolOf({ custom, ...tool }: ToolSpec, { hasCustomTools }: Provider): Body {
+  if (custom === undefined || !hasCustomTools) return { type: 'function', strict: false, ...tool };
+  return { type: 'custom', name: tool.name, description: tool.description, format: { type: 'grammar', ...custom } };
 }
 
 /** The API refuses reasoning that leads to nothing. */
@@ -51,7 +66,8 @@ function formatOf(schema: unknown): Body {
   return { text: { format: { type: 'json_schema', name: 'final_answer', strict: true, schema } } };
 }
 
-function inputOf(item: ContextItem, providerId: string): readonly Body[] {
+/** `custom`: the calls whose text goes out as such. */
+function inputOf(item: ContextItem, providerId: string, custom: ReadonlySet<string>): readonly Body[] {
   switch (item.type) {
     case 'user':
       return [{ type: 'message', role: 'user', content: item.content.map(contentOf) }];
@@ -79,10 +95,16 @@ function inputOf(item: ContextItem, providerId: string): readonly Body[] {
           encrypted_content: item.sealed,
         },
       ];
-    case 'toolCall':
-      return [{ type: 'function_call', call_id: item.callId, name: item.name, arguments: item.arguments }];
-    case 'toolOutput':
-      return [{ type: 'function_call_output', call_id: item.callId, output: item.output }];
+    case 'toolCall': {
+      const call = { call_id: item.callId, name: item.name };
+      if (!custom.has(item.callId)) return [{ type: 'function_call', ...call, arguments: item.arguments }];
+      const input = textOf(recordOf(parseLoosely(item.arguments)).input);
+      return [{ type: 'custom_tool_call', ...call, input }];
+    }
+    case 'toolOutput': {
+      const type = custom.has(item.callId) ? 'custom_tool_call_output' : 'function_call_output';
+      return [{ type, call_id: item.callId, output: item.output }];
+    }
   }
 }
 

@@ -24,7 +24,7 @@ async function* stream(
     {
       url: endpoint(access, 'responses'),
       headers: requestHeaders(access, authorization),
-      body: JSON.stringify(responsesBody(request, access.id)),
+      body: JSON.stringify(responsesBody(request, access)),
       idleMs: access.streamIdleMs,
     },
     signal,

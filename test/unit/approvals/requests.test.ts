@@ -8,9 +8,9 @@ import {
   commandApprovalParams,
   readDecision,
 } from '../../../src/approvals/requests.ts';
-import type { Proposal } from '../../../src/model/approval.ts';
+import type { ProposalOf } from '../../../src/model/approval.ts';
 
-const proposal = (members: Partial<Proposal> = {}): Proposal => ({
+const proposal = (members: Partial<ProposalOf<'command'>> = {}): ProposalOf<'command'> => ({
   id: 'approval-1',
   kind: 'command',
   turnId: 'turn-1',

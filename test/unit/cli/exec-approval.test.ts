@@ -1,7 +1,7 @@
 // How `heddle exec` answers questions: only a clear yes of a person is one.
 
 import { expect, test } from 'vitest';
-import { commandApproval } from '../../../src/approvals/requests.ts';
+import { commandApproval, fileChangeApproval } from '../../../src/approvals/requests.ts';
 import { type Asking, createApprovals } from '../../../src/cli/exec-approval.ts';
 
 const QUESTION = {
@@ -28,6 +28,36 @@ const QUESTION = {
   },
 };
 
+const FILE_QUESTION = {
+  threadId: 't',
+  turnId: 'u',
+  itemId: 'i',
+  startedAtMs: 1,
+  reason: null,
+  grantRoot: null,
+  availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'],
+  heddle: {
+    approvalId: 'a',
+    changes: [
+      { path: '/work/new', kind: { type: 'add' }, diff: 'hello\u001b[8m\n' },
+      {
+        path: '/work/old',
+        kind: { type: 'update', move_path: '/work/other' },
+        diff: '@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /work/other',
+      },
+    ],
+    targets: ['/work/old', '/work/other', '/elsewhere/new'],
+    cwd: '/work',
+    rule: 'a file lies outside of what the thread may write',
+    sandbox: 'bare',
+    operationDigest: 'o',
+    policyDigest: 'p',
+    workspaceDigest: 'w',
+    nonce: 'n',
+    expiresAt: 1,
+  },
+};
+
 function stage(typed: readonly string[] | undefined, width = 80) {
   const shown: string[] = [];
   const left = [...(typed ?? [])];
@@ -44,7 +74,9 @@ function stage(typed: readonly string[] | undefined, width = 80) {
   const approvals = createApprovals(output, typed && asking);
   const answer = (params: unknown, signal = new AbortController().signal) =>
     approvals.answers[commandApproval.method]!(params, signal);
-  return { shown, approvals, answer };
+  const answerFile = (params: unknown) =>
+    approvals.answers[fileChangeApproval.method]!(params, new AbortController().signal);
+  return { shown, approvals, answer, answerFile };
 }
 
 test('yes is yes, and the command was shown whole and harmless', async () => {
@@ -89,4 +121,28 @@ test('everything fits a narrow terminal', async () => {
   const { shown, answer } = stage(['n'], 24);
   await answer({ ...QUESTION, command: `echo ${'long '.repeat(20)}${'x'.repeat(60)}` });
   for (const line of shown) expect(line.length).toBeLessThanOrEqual(31);
+});
+
+test('a change of files is shown whole and harmless, and where a link leads to', async () => {
+  const { shown, answerFile } = stage(['s']);
+  expect(await answerFile(FILE_QUESTION)).toEqual({ decision: 'acceptForSession' });
+  expect(shown.slice(0, -1)).toEqual([
+    '',
+    'A change of files needs your approval:',
+    'new: /work/new',
+    '    +hello\\u001b[8m',
+    'moved: /work/old to /work/other',
+    '    @@ -1 +1 @@',
+    '    -a',
+    '    +b',
+    'the file is really /elsewhere/new',
+    'asked because a file lies outside of what the thread may write',
+  ]);
+});
+
+test('without anybody there no file is changed', async () => {
+  const { shown, approvals, answerFile } = stage(undefined);
+  expect(await answerFile(FILE_QUESTION)).toEqual({ decision: 'decline' });
+  expect(approvals.hasRefused()).toBe(true);
+  expect(shown.join()).toContain('nobody is here to ask: new: /work/new, moved: /work/old to /work/other');
 });

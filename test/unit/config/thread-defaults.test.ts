@@ -108,6 +108,7 @@ describe('providerOf', () => {
       name: 'own',
       baseUrl: 'http://127.0.0.1:1/v1',
       wire: 'chat',
+      hasCustomTools: false,
       envKey: undefined,
       headers: {},
       query: {},

@@ -9,6 +9,7 @@ import type {
   TurnRequest,
 } from '../../../../src/agent/backend.ts';
 import type { ModelClient, ModelEvent, ModelRequest } from '../../../../src/agent/models/client.ts';
+import type { FileChange } from '../../../../src/agent/patch/change.ts';
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { ContextItem } from '../../../../src/model/context.ts';
 
@@ -75,6 +76,7 @@ export function turnOf(context: readonly ContextItem[], more: Partial<TurnReques
 
 export interface TestHouse extends ToolHost {
   readonly commands: readonly { readonly item: string; readonly command: Command }[];
+  readonly changes: readonly { readonly item: string; readonly changes: readonly FileChange[] }[];
 }
 
 export const ran = (output: string, exitCode = 0): CommandResult => ({
@@ -90,11 +92,17 @@ export function house(
   answer: (command: Command) => CommandResult | Promise<CommandResult> = (command) => ran(command.line),
 ): TestHouse {
   const commands: { item: string; command: Command }[] = [];
+  const changes: { item: string; changes: readonly FileChange[] }[] = [];
   return {
     commands,
+    changes,
     async runCommand(item, command) {
       commands.push({ item, command });
       return answer(command);
+    },
+    async changeFiles(item, files) {
+      changes.push({ item, changes: files });
+      return { kind: 'changed', summary: files.map(({ path }) => `M ${path}`), durationMs: 12 };
     },
   };
 }

@@ -10,6 +10,7 @@ export const accessTo = (server: { readonly baseUrl: string }): ProviderAccess =
   headers: {},
   query: {},
   streamIdleMs: 20_000,
+  hasCustomTools: true,
 });
 
 export const emptyRequest: ModelRequest = {

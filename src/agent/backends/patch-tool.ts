@@ -1,0 +1,89 @@
+// The tool that changes files by a patch: what the model is told about it, how its text is read, what it gets back.
+
+import { z } from 'zod';
+import { schema } from '../../model/schema.ts';
+import type { ChangeResult } from '../backend.ts';
+import type { ToolSpec } from '../models/client.ts';
+import { type FileChange, PatchProblem } from '../patch/change.ts';
+import { readPatch } from '../patch/grammar.ts';
+
+export const PATCH_TOOL = 'apply_patch';
+
+/** Of the patch language, for models that are held to a grammar. */
+const GRAMMAR = String.raw`start: "*** Begin Patch" LF change+ "*** End Patch" LF?
+
+change: add | remove | update
+add: "*** Add File: " PATH LF ("+" TEXT? LF)*
+remove: "*** Delete File: " PATH LF
+update: "*** Update File: " PATH LF ("*** Move to: " PATH LF)? place*
+
+place: anchor* line+ ("*** End of File" LF)?
+anchor: "@@" (" " TEXT)? LF
+line: (" " | "-" | "+") TEXT? LF
+
+PATH: /[^\r\n]+/
+TEXT: /[^\r\n]+/
+
+%import common.LF
+`;
+
+const DESCRIPTION = `Adds, changes, moves and deletes text files: all of a patch, or nothing of it. A patch has this form:
+
+*** Begin Patch
+*** Add File: docs/new.txt
++every line of the new file
+*** Update File: src/old.ts
+*** Move to: src/new.ts
+@@ function greet
+ a line that stays
+-a line that goes
++a line that comes
+*** Delete File: src/unused.ts
+*** End Patch
+
+Lines that stay or go are looked for in the file, so give about three that stay around each change; if that place is not the only one of
+its kind, put a line that lies before it behind "@@". "*** Move to" is only for a file that gets another name. Where a change belongs to the
+end of the file, "*** End of File" follows it. Paths are relative to the working folder of the thread.`;
+
+export const patchToolSpec: ToolSpec = {
+  name: PATCH_TOOL,
+  description: DESCRIPTION,
+  parameters: {
+    type: 'object',
+    properties: { input: { type: 'string', description: 'The whole patch.' } },
+    required: ['input'],
+    additionalProperties: false,
+  },
+  custom: { syntax: 'lark', definition: GRAMMAR },
+};
+
+const PatchArguments = schema(() => z.object({ input: z.string() }));
+
+/** The changes, or what is wrong with the arguments, for the model. */
+export function readPatchCall(
+  argumentsText: string,
+): { readonly changes: readonly FileChange[] } | { readonly problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsText);
+  } catch (error) {
+    return { problem: `The arguments of ${PATCH_TOOL} are no JSON: ${(error as Error).message}` };
+  }
+  const parsed = PatchArguments().safeParse(value);
+  if (!parsed.success)
+    return { problem: `The arguments of ${PATCH_TOOL} do not fit: ${z.prettifyError(parsed.error)}` };
+  try {
+    return { changes: readPatch(parsed.data.input) };
+  } catch (error) {
+    if (error instanceof PatchProblem) return { problem: failure(error.message) };
+    throw error;
+  }
+}
+
+/** What the model is shown of a patch that is done. */
+export function patchOutput({ summary, durationMs }: Extract<ChangeResult, { kind: 'changed' }>): string {
+  const wall = `Wall time: ${(durationMs / 1000).toFixed(1)} seconds`;
+  return ['Exit code: 0', wall, 'Output:', 'The patch was applied:', ...summary, ''].join('\n');
+}
+
+export const failure = (problem: string): string => `${PATCH_TOOL} failed: ${problem}`;

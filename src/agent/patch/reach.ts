@@ -1,0 +1,68 @@
+// Where the files of a patch lie: in what the thread may write, outside of it, or out of anybody's sight.
+
+import { resolve } from 'node:path';
+import { isAppError } from '../../base/errors.ts';
+import { realPathOf } from '../../fs/containment.ts';
+import type { ThreadSettings } from '../../model/thread.ts';
+import { isCovered, isWithin } from '../../sandbox/policy.ts';
+import { protectedBelow } from '../../sandbox/protected.ts';
+
+/**
+ * `workspace`: below a root, and nothing that makes others run programs. `hidden`: neither shown nor changed, whoever says yes.
+ */
+export type Standing = 'workspace' | 'outside' | 'hidden';
+
+export interface Reach {
+  /** Of a real path. */
+  standing(real: string): Standing;
+}
+
+/** What the kernel shows as files, the environment of this process among it. */
+const KERNEL: readonly string[] = ['/proc', '/sys', '/dev'];
+
+/** `.GIT` is `.git` where names are the same in upper and lower case. */
+const folded = (path: string): string => (process.platform === 'linux' ? path : path.toLowerCase());
+
+/**
+ * As things are now: roots that no longer lead where they did when they were chosen are none. `hidden`: what no sandboxed command may
+ * see. `isCapped`: a turn under the operator's ceiling sees nothing outside of its roots.
+ */
+export async function reachOf(settings: ThreadSettings, hidden: readonly string[], isCapped: boolean): Promise<Reach> {
+  const { sandboxPolicy } = settings;
+  const isBare = sandboxPolicy.type === 'dangerFullAccess' || sandboxPolicy.type === 'externalSandbox';
+  const roots = await rootsOf(settings);
+  const kept = await protectedIn(roots);
+  const covers = isBare ? [] : await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
+  return {
+    standing(real) {
+      if (isCovered(real, covers, roots) || KERNEL.some((folder) => isWithin(real, folder))) return 'hidden';
+      const isInside = kept !== undefined && roots.some((root) => isWithin(real, root));
+      if (isInside && !kept.some((path) => isWithin(folded(real), folded(path)))) return 'workspace';
+      return isCapped && !isBare && !roots.some((root) => isWithin(real, root)) ? 'hidden' : 'outside';
+    },
+  };
+}
+
+async function rootsOf({ cwd, workspaceRoots, rootPlaces, sandboxPolicy }: ThreadSettings): Promise<string[]> {
+  const more = sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [];
+  const given = [...new Set([cwd, ...workspaceRoots, ...more])];
+  const real = await Promise.all(
+    given.map(async (path) => {
+      const place = await realPathOf(path).catch(() => undefined);
+      const isAsChosen = rootPlaces === undefined || place === (rootPlaces[path] ?? resolve(path));
+      return isAsChosen ? place : undefined;
+    }),
+  );
+  return real.filter((path) => path !== undefined);
+}
+
+/** Undefined: something cannot be protected where it is, so nothing counts as the workspace. */
+async function protectedIn(roots: readonly string[]): Promise<readonly string[] | undefined> {
+  try {
+    const { present, names } = await protectedBelow(roots);
+    return [...present, ...names];
+  } catch (error) {
+    if (isAppError(error, 'forbidden')) return undefined;
+    throw error;
+  }
+}
