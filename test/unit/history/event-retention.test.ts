@@ -1,6 +1,6 @@
 // Old events go as the operator says, and nothing that is shown goes with them.
 
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open as openDatabase } from 'lmdb';
@@ -16,7 +16,7 @@ import { importThread } from '../../../src/history/import.ts';
 import { keysOf, tablesKey } from '../../../src/history/keys.ts';
 import { openForImport, openLmdbHistory } from '../../../src/history/lmdb.ts';
 import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
-import { blobsDirectory, recordsDirectory } from '../../../src/history/places.ts';
+import { blobsDirectory, recordsDirectory, recordsFile } from '../../../src/history/places.ts';
 import { openReadOnly } from '../../../src/history/read-only.ts';
 import { repairHistory } from '../../../src/history/repair.ts';
 import type { Retention } from '../../../src/history/retention.ts';
@@ -190,6 +190,10 @@ describe('events', () => {
     // What was taken back: the question and the draft of the answer; what is shown: the draft of an answer.
     expect(await longValues()).toBe(values - 3);
     await expectWhole();
+    await compactHistory(directory);
+    const content = await readFile(recordsFile(directory), 'latin1');
+    expect(content).toContain('answer of a');
+    for (const words of ['warning 250', 'draft of b', 'taken back']) expect(content).not.toContain(words);
     await inStore(async (store) => {
       const oldest = await store.oldest('t');
       const left = await store.events('t', oldest, 100);
