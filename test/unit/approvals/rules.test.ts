@@ -1,8 +1,14 @@
 // Which commands run, which are asked about, and which are refused: every case of policy, sandbox and grants.
 
 import { describe, expect, test } from 'vitest';
-import { decideCommand, type Facts, type Verdict } from '../../../src/approvals/rules.ts';
-import type { ApprovalPolicy } from '../../../src/model/policy.ts';
+import {
+  decideCommand,
+  decideFileChange,
+  type Facts,
+  type FileFacts,
+  type Verdict,
+} from '../../../src/approvals/rules.ts';
+import { type ApprovalPolicy, sandboxPolicyOf } from '../../../src/model/policy.ts';
 
 const facts = (members: Partial<Facts> = {}): Facts => ({
   policy: 'on-request',
@@ -97,4 +103,53 @@ test('every decision says which rule made it', () => {
     for (const sandboxHolds of [true, false])
       for (const escalate of [true, false])
         expect(decideCommand({ escalate }, facts({ policy, sandboxHolds })).rule).not.toBe('');
+});
+
+describe('a change of files', () => {
+  const change = (members: Partial<FileFacts>): Decision => {
+    const sandbox = sandboxPolicyOf('workspace-write');
+    const { decision, runs } = decideFileChange({
+      ...{ policy: 'on-request', sandbox, standing: 'workspace', isGranted: false },
+      ...members,
+    });
+    return `${decision} ${runs}`;
+  };
+  const modes = ['read-only', 'workspace-write', 'danger-full-access'] as const;
+
+  test.each<[ApprovalPolicy, FileFacts['standing'], [Decision, Decision, Decision]]>([
+    ['untrusted', 'workspace', ['ask sandboxed', 'ask sandboxed', 'ask sandboxed']],
+    ['untrusted', 'outside', ['ask bare', 'ask bare', 'ask bare']],
+    ['on-request', 'workspace', ['ask sandboxed', 'allow sandboxed', 'allow sandboxed']],
+    ['on-request', 'outside', ['ask bare', 'ask bare', 'allow bare']],
+    ['never', 'workspace', ['deny sandboxed', 'allow sandboxed', 'allow sandboxed']],
+    ['never', 'outside', ['deny bare', 'deny bare', 'allow bare']],
+    [granular(true), 'workspace', ['ask sandboxed', 'allow sandboxed', 'allow sandboxed']],
+    [granular(true), 'outside', ['ask bare', 'ask bare', 'allow bare']],
+    [granular(false), 'workspace', ['deny sandboxed', 'allow sandboxed', 'allow sandboxed']],
+    [granular(false), 'outside', ['deny bare', 'deny bare', 'allow bare']],
+    ['untrusted', 'hidden', ['deny bare', 'deny bare', 'deny bare']],
+    ['on-request', 'hidden', ['deny bare', 'deny bare', 'deny bare']],
+    ['never', 'hidden', ['deny bare', 'deny bare', 'deny bare']],
+  ])('under %j, of what lies %s', (policy, standing, decisions) => {
+    expect(modes.map((mode) => change({ policy, standing, sandbox: sandboxPolicyOf(mode) }))).toEqual(decisions);
+  });
+
+  test('that was accepted before is allowed, except where nobody may see', () => {
+    const sandbox = sandboxPolicyOf('read-only');
+    expect(change({ sandbox, isGranted: true })).toBe('allow sandboxed');
+    expect(change({ sandbox, isGranted: true, standing: 'outside' })).toBe('allow bare');
+    expect(change({ sandbox, isGranted: true, standing: 'hidden' })).toBe('deny bare');
+  });
+
+  test('says which rule decided', () => {
+    const facts = {
+      policy: 'never',
+      sandbox: sandboxPolicyOf('read-only'),
+      standing: 'workspace',
+      isGranted: false,
+    } as const;
+    expect(decideFileChange(facts).rule).toBe(
+      'the thread may only read files, and the approval policy is never to ask',
+    );
+  });
 });

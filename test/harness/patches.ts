@@ -1,0 +1,55 @@
+// A scripted model that applies patches, and what it is told about them.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ModelServer, responses, startModelServer, stream } from './model-server.ts';
+import { type RunningApp, type StartOptions, startApp } from './start-app.ts';
+import type { Received, TestClient } from './test-client.ts';
+import { completed, startThread, startTurn } from './turns.ts';
+
+export interface PatchingModel {
+  readonly server: RunningApp;
+  readonly client: TestClient;
+  readonly threadId: string;
+  readonly model: ModelServer;
+  /** A path in the workspace. */
+  at(name: string): string;
+  /** The content of a file of the workspace; undefined: there is none. */
+  read(name: string): Promise<string | undefined>;
+  /** Starts a turn in which the model applies a patch, whose first and last lines are added, and then ends its work. */
+  begin(body: string, params?: object): Promise<string>;
+  /** The same to its end; `output`: what the model was told. */
+  patch(body: string, params?: object): Promise<{ readonly turn: Received; readonly output: string }>;
+}
+
+/** `thread` goes into `thread/start`. */
+export async function patchingModel(thread: object = {}, options: StartOptions = {}): Promise<PatchingModel> {
+  const model = await startModelServer();
+  const server = await startApp({ ...options, backend: model });
+  const client = await server.connect();
+  const settings = { cwd: server.workspace, sandbox: 'workspace-write', approvalPolicy: 'on-request' };
+  const threadId = await startThread(client, { ...settings, ...thread });
+  const at = (name: string) => join(server.workspace, name);
+  let calls = 0;
+  const begin = (body: string, params: object = {}) => {
+    calls += 1;
+    const input = `*** Begin Patch\n${body}\n*** End Patch`;
+    const call = responses.call(`call_${calls}`, 'apply_patch', { input });
+    model.script(stream([call, responses.completed()]), stream(responses.say('done', '.'.repeat(calls))));
+    return startTurn(client, threadId, 'go on', params);
+  };
+  return {
+    ...{ server, client, threadId, model, at, begin },
+    read: (name) => readFile(at(name), 'utf8').catch(() => undefined),
+    async patch(body, params) {
+      const turn = await completed(client, await begin(body, params));
+      return { turn, output: lastOutput(model) };
+    },
+  };
+}
+
+/** What the model was told last about a call. */
+export function lastOutput(model: ModelServer): string {
+  const input = model.requests.at(-1)?.body.input as readonly { type: string; output?: string }[];
+  return input.findLast(({ type }) => type.endsWith('_call_output'))?.output ?? '';
+}
