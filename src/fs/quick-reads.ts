@@ -13,9 +13,13 @@ const LOCAL: ReadonlySet<number> = new Set([
 const QUICK_BYTES = 64 * 1024;
 /** So long all of it may take in one turn of the loop. */
 const TURN_MS = 2;
-/** A folder in which files took longer than this more than twice is left to other threads until it is looked at anew. */
+/**
+ * A folder in which several files took longer than this is left to other threads until it is looked at anew. One that was slow
+ * counts for so many that were quick: on a busy machine we are interrupted now and then, which has nothing to do with the disk.
+ */
 const SLOW_MS = 5;
 const MAX_SLOW = 2;
+const QUICK_PER_SLOW = 20;
 /** For so long it is believed what a folder is: something else may be mounted there. */
 const KNOWN_MS = 10_000;
 const MAX_FOLDERS = 1_000;
@@ -101,7 +105,7 @@ export class QuickReads {
     } finally {
       const spent = performance.now() - began;
       this.#left -= spent;
-      if (spent > SLOW_MS) known.slow += 1;
+      known.slow = spent > SLOW_MS ? known.slow + 1 : Math.max(0, known.slow - 1 / QUICK_PER_SLOW);
       if (known.slow > MAX_SLOW) known.device = undefined;
     }
   }
