@@ -16,7 +16,7 @@ const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 20);
 const FLIPS = Number(process.env.HEDDLE_FLIPS ?? 300);
 const PAGE = 4096;
 /** A reader that says nothing for so long hangs. */
-const SILENCE_MS = 20_000;
+const SILENCE_MS = 90_000;
 
 interface Line {
   readonly round: number;
