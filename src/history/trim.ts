@@ -163,6 +163,7 @@ const PASSING: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   'warned',
   'approvalRequested',
   'approvalResolved',
+  'turnDiffUpdated',
 ]);
 
 /** Says of each record, from the newest to the oldest, whether something that is shown follows from it. */
