@@ -146,7 +146,7 @@ test('who exchanges a folder for a link meanwhile gains nothing', async () => {
   const clearing = async (work: () => Promise<void>): Promise<void> => {
     await work().catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST' && error.code !== 'ENOTEMPTY') throw error;
-      await rm(at('root/swap'), { recursive: true, force: true });
+      await rm(at('root/swap'), { recursive: true, force: true, maxRetries: 20, retryDelay: 1 });
       await clearing(work);
     });
   };
