@@ -63,6 +63,20 @@ test('what the policy refuses without a question is said: code 3', async () => {
   expect(existsSync(join(folder, 'made'))).toBe(false);
 });
 
+test('changes of files are shown, done in the workspace, and declined outside with nobody to ask', async () => {
+  const [folder, outside] = [scratch(), scratch()];
+  const writing = ['-c', 'sandbox_mode=workspace-write', '-C', folder];
+  const prompt = `patch add a.txt one\\ntwo\n\npatch replace a.txt one => ONE\n\npatch add ${outside}/b.txt x`;
+  const { code, stderr } = await run(['exec', prompt, ...writing, ...here(scratch())]);
+  expect(code).toBe(3);
+  expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('ONE\ntwo\n');
+  expect(existsSync(join(outside, 'b.txt'))).toBe(false);
+  expect(stderr).toContain(`new: ${join(folder, 'a.txt')}\n+one\n+two\n`);
+  expect(stderr).toContain(`changed: ${join(folder, 'a.txt')}\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n`);
+  expect(stderr).toContain(`nobody is here to ask: new: ${outside}/b.txt`);
+  expect(stderr).toContain('declined: nothing was changed');
+});
+
 test('a server that cannot go on with the thread ends it with code 1', async () => {
   const { disk, openHistory } = fullDisk();
   const { address } = await startApp({ transport: 'unix', openHistory });

@@ -22,10 +22,15 @@ export interface PatchingModel {
   patch(body: string, params?: object): Promise<{ readonly turn: Received; readonly output: string }>;
 }
 
-/** `thread` goes into `thread/start`. */
-export async function patchingModel(thread: object = {}, options: StartOptions = {}): Promise<PatchingModel> {
+/** `thread` goes into `thread/start`; `custom`: the model writes patches as plain text, and its provider says that it can. */
+export async function patchingModel(
+  thread: object = {},
+  { custom = false, ...options }: StartOptions & { readonly custom?: boolean } = {},
+): Promise<PatchingModel> {
   const model = await startModelServer();
-  const server = await startApp({ ...options, backend: model });
+  const scripted = { base_url: model.baseUrl, wire_api: 'responses', custom_tools: custom };
+  const config = { model_providers: { scripted }, ...options.config };
+  const server = await startApp({ ...options, config, backend: model });
   const client = await server.connect();
   const settings = { cwd: server.workspace, sandbox: 'workspace-write', approvalPolicy: 'on-request' };
   const threadId = await startThread(client, { ...settings, ...thread });
@@ -34,7 +39,11 @@ export async function patchingModel(thread: object = {}, options: StartOptions =
   const begin = (body: string, params: object = {}) => {
     calls += 1;
     const input = `*** Begin Patch\n${body}\n*** End Patch`;
-    const call = responses.call(`call_${calls}`, 'apply_patch', { input });
+    const id = `call_${calls}`;
+    const written = { type: 'custom_tool_call', call_id: id, name: 'apply_patch', input };
+    const call = custom
+      ? responses.event('response.output_item.done', { output_index: 1, item: written })
+      : responses.call(id, 'apply_patch', { input });
     model.script(stream([call, responses.completed()]), stream(responses.say('done', '.'.repeat(calls))));
     return startTurn(client, threadId, 'go on', params);
   };

@@ -3,6 +3,7 @@
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { responses, stream } from '../harness/model-server.ts';
 import { patchingModel } from '../harness/patches.ts';
 import { cleanUp, type RunningApp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { Received, TestClient } from '../harness/test-client.ts';
@@ -131,13 +132,36 @@ describe('what does not fit changes nothing, makes no item, and is told to the m
   });
 });
 
-test('the model is told what was done, and what it wrote goes back to it as it came', async () => {
-  const { patch, read, model } = await patchingModel();
-  const { output } = await patch('*** Add File: sub/a.txt\n+one');
-  expect(output).toMatch(/^Exit code: 0\nWall time: [\d.]+ seconds\nOutput:\n.*\nA sub\/a\.txt\n$/);
-  expect(await read('sub/a.txt')).toBe('one\n');
-  const tools = model.requests[0]!.body.tools as readonly { name: string; type: string }[];
-  expect(tools.find(({ name }) => name === 'apply_patch')).toMatchObject({ type: 'function' });
+test.each([
+  [false, 'function', 'function_call'],
+  [true, 'custom', 'custom_tool_call'],
+])(
+  'the model is told what was done, and what it wrote goes back to it as it came (plain text: %j)',
+  async (custom, tool, call) => {
+    const { patch, read, model } = await patchingModel({}, { custom });
+    const { output } = await patch('*** Add File: sub/a.txt\n+one');
+    expect(output).toMatch(/^Exit code: 0\nWall time: [\d.]+ seconds\nOutput:\n.*\nA sub\/a\.txt\n$/);
+    expect(await read('sub/a.txt')).toBe('one\n');
+    const tools = model.requests[0]!.body.tools as readonly { name: string; type: string }[];
+    expect(tools.find(({ name }) => name === 'apply_patch')).toMatchObject({ type: tool });
+    const input = model.requests[1]!.body.input as readonly { type: string }[];
+    expect(input.slice(-2).map(({ type }) => type)).toEqual([call, `${call}_output`]);
+  },
+);
+
+test('a shell line that only hands over a patch changes files as one, in the folder that it names', async () => {
+  const { client, threadId, model, server, read } = await patchingModel();
+  await mkdir(join(server.workspace, 'sub'));
+  const cmd = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\nEOF";
+  const call = responses.call('call_1', 'exec_command', { cmd, workdir: 'sub' });
+  model.script(stream([call, responses.completed()]), stream(responses.say('done')));
+  await runTurn(client, threadId, 'go on');
+  expect(await read('sub/a.txt')).toBe('x\n');
+  expect((await itemsOf(client, threadId)).map(({ type }) => type)).toEqual([
+    'userMessage',
+    'fileChange',
+    'agentMessage',
+  ]);
 });
 
 test('patches side by side are made one after the other', async () => {

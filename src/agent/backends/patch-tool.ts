@@ -1,5 +1,6 @@
 // The tool that changes files by a patch: what the model is told about it, how its text is read, what it gets back.
 
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { schema } from '../../model/schema.ts';
 import type { ChangeResult } from '../backend.ts';
@@ -59,10 +60,10 @@ export const patchToolSpec: ToolSpec = {
 
 const PatchArguments = schema(() => z.object({ input: z.string() }));
 
+export type ReadPatch = { readonly changes: readonly FileChange[] } | { readonly problem: string };
+
 /** The changes, or what is wrong with the arguments, for the model. */
-export function readPatchCall(
-  argumentsText: string,
-): { readonly changes: readonly FileChange[] } | { readonly problem: string } {
+export function readPatchCall(argumentsText: string): ReadPatch {
   let value: unknown;
   try {
     value = JSON.parse(argumentsText);
@@ -72,8 +73,32 @@ export function readPatchCall(
   const parsed = PatchArguments().safeParse(value);
   if (!parsed.success)
     return { problem: `The arguments of ${PATCH_TOOL} do not fit: ${z.prettifyError(parsed.error)}` };
+  return readText(parsed.data.input);
+}
+
+const IN_SHELL = new RegExp(`^\\s*${PATCH_TOOL}\\s+(<<-?\\s*(['"]?)\\w+\\2[ \\t]*\\r?\\n[\\s\\S]*)$`);
+
+/**
+ * The changes of a shell line that does nothing but hand a patch to the tool as a here-document, as models do that are used to a
+ * program of its name; undefined for any other line. Paths are relative to `folder`.
+ */
+export function readShellPatch(line: string, folder: string): ReadPatch | undefined {
+  const text = IN_SHELL.exec(line)?.[1];
+  if (text === undefined) return undefined;
+  const read = readText(text);
+  if ('problem' in read) return read;
+  return { changes: read.changes.map((change) => placed(change, folder)) };
+}
+
+function placed(change: FileChange, folder: string): FileChange {
+  const path = resolve(folder, change.path);
+  if (change.type !== 'update' || change.moveTo === null) return { ...change, path };
+  return { ...change, path, moveTo: resolve(folder, change.moveTo) };
+}
+
+function readText(text: string): ReadPatch {
   try {
-    return { changes: readPatch(parsed.data.input) };
+    return { changes: readPatch(text) };
   } catch (error) {
     if (error instanceof PatchProblem) return { problem: failure(error.message) };
     throw error;

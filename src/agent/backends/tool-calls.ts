@@ -6,7 +6,7 @@ import type { ContextItem } from '../../model/context.ts';
 import type { BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
 import { COMMAND_TOOL, commandOutput, readCommand } from './command-tool.ts';
 import type { Conversation, ToolCall } from './conversation.ts';
-import { failure, PATCH_TOOL, patchOutput, readPatchCall } from './patch-tool.ts';
+import { failure, PATCH_TOOL, patchOutput, type ReadPatch, readPatchCall, readShellPatch } from './patch-tool.ts';
 
 type Output = Extract<ContextItem, { type: 'toolOutput' }>;
 
@@ -42,7 +42,7 @@ function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<O
     case COMMAND_TOOL:
       return runCommand(call, turn, tools, answer);
     case PATCH_TOOL:
-      return applyPatch(call, tools, answer);
+      return applyPatch(call, readPatchCall(call.arguments), tools, answer);
     default:
       return Promise.resolve(answer(`There is no tool ${call.name}.`, false));
   }
@@ -53,6 +53,8 @@ type Answering = (output: string, success: boolean) => Output;
 async function runCommand(call: ToolCall, turn: TurnRequest, tools: ToolHost, answer: Answering): Promise<Output> {
   const read = readCommand(call.arguments, turn.settings.cwd);
   if ('problem' in read) return answer(read.problem, false);
+  const patch = readShellPatch(read.command.line, read.command.cwd);
+  if (patch) return applyPatch(call, patch, tools, answer);
   const result = await tools.runCommand(call.callId, read.command);
   switch (result.kind) {
     case 'ran':
@@ -64,8 +66,7 @@ async function runCommand(call: ToolCall, turn: TurnRequest, tools: ToolHost, an
   }
 }
 
-async function applyPatch(call: ToolCall, tools: ToolHost, answer: Answering): Promise<Output> {
-  const read = readPatchCall(call.arguments);
+async function applyPatch(call: ToolCall, read: ReadPatch, tools: ToolHost, answer: Answering): Promise<Output> {
   if ('problem' in read) return answer(read.problem, false);
   const result = await tools.changeFiles(call.callId, read.changes);
   switch (result.kind) {

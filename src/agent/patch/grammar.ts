@@ -10,7 +10,7 @@ const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 const HEADER = /^\*\*\* (Add File|Delete File|Update File|Move to): *(.*)$/;
 /** Models that are used to shells wrap the patch as they would there. */
-const HEREDOC = /^<<\s*(['"]?)(\w+)\1$/;
+const HEREDOC = /^<<-?\s*(['"]?)(\w+)\1$/;
 const KINDS = { ' ': 'keep', '-': 'remove', '+': 'add' } as const;
 
 /** The changes in the order of the patch, at least one. Throws a PatchProblem that names the line which is wrong. */

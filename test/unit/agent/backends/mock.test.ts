@@ -102,3 +102,29 @@ test('the backend without a model fails each turn with what to configure', async
   ]);
   expect(await backend.models()).toMatchObject([{ displayName: 'No model configured', isDefault: true }]);
 });
+
+test('patches are called with the patch tool, side by side with what follows', async () => {
+  const { events, tools } = await play(
+    'patch add a.txt one\\ntwo ; move b.txt c.txt\nrun one\n\npatch replace a.txt x => y',
+  );
+  expect(tools.changes.map(({ changes }) => changes)).toEqual([
+    [
+      { type: 'add', path: 'a.txt', content: 'one\ntwo\n' },
+      { type: 'update', path: 'b.txt', moveTo: 'c.txt', chunks: [] },
+    ],
+    [expect.objectContaining({ type: 'update', path: 'a.txt', moveTo: null })],
+  ]);
+  expect(tools.commands).toHaveLength(1);
+  expect(contextIn(events).at(-1)).toMatchObject({ type: 'assistant', text: 'Done.' });
+});
+
+test.each([
+  'patch',
+  'patch add',
+  'patch replace a.txt x',
+  'patch move a.txt',
+  'patch delete a b',
+  'patch delete a ; hop',
+])('%j is no step', (line) => {
+  expect(readScript(line)).toMatchObject([{ type: 'say' }]);
+});

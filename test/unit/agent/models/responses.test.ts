@@ -264,3 +264,47 @@ test('a base URL that is none is refused as a configuration', async () => {
     kind: 'invalid',
   });
 });
+
+const PATCH_SPEC = {
+  name: 'patch',
+  description: 'patches',
+  parameters: { type: 'object' },
+  custom: { syntax: 'lark' as const, definition: 'start: "x"' },
+};
+
+test.each([
+  [
+    true,
+    { type: 'custom', name: 'patch', description: 'patches', format: { type: 'grammar', ...PATCH_SPEC.custom } },
+    [
+      { type: 'custom_tool_call', call_id: 'a', name: 'patch', input: 'text' },
+      { type: 'custom_tool_call_output', call_id: 'a', output: 'A' },
+    ],
+  ],
+  [
+    false,
+    { type: 'function', strict: false, name: 'patch', description: 'patches', parameters: { type: 'object' } },
+    [
+      { type: 'function_call', call_id: 'a', name: 'patch', arguments: '{"input":"text"}' },
+      { type: 'function_call_output', call_id: 'a', output: 'A' },
+    ],
+  ],
+])(
+  'a tool that takes plain text is sent as such where the provider knows it: %j',
+  async (hasCustomTools, tool, calls) => {
+    await using server = await startModelServer(stream(responses.say('ok')));
+    const call = {
+      type: 'toolCall' as const,
+      callId: 'a',
+      name: 'patch',
+      arguments: '{"input":"text"}',
+      custom: true as const,
+    };
+    const output = { type: 'toolOutput' as const, callId: 'a', output: 'A', success: true };
+    const request = { ...emptyRequest, tools: [PATCH_SPEC], context: [...emptyRequest.context, call, output] };
+    await collect(responsesClient({ ...accessTo(server), hasCustomTools }, connect()).stream(request, noAbort));
+    const body = server.requests[0]!.body as { readonly tools: unknown; readonly input: readonly unknown[] };
+    expect(body.tools).toEqual([tool]);
+    expect(body.input.slice(1)).toEqual(calls);
+  },
+);
