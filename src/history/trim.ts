@@ -123,10 +123,10 @@ function runsOf(step: readonly Row[], sieve: Sieve): Run[] {
   return runs;
 }
 
-/** Inside a transaction. Nothing happens to a run that is no longer than what would stand for it. */
+/** Inside a transaction. Nothing happens to a run that is not twice as long as what would stand for it. */
 function replace({ rows, keys, id }: Trimming, { rows: run, places }: Run): number {
   const length = run.reduce((sum, row) => sum + row.text.length, 0);
-  if (length <= GAP_CHARACTERS + places.length * PLACE_CHARACTERS) return 0;
+  if (length < 2 * (GAP_CHARACTERS + places.length * PLACE_CHARACTERS)) return 0;
   const [last, first] = [run[0] as Row, run.at(-1) as Row];
   const [before] = rows.scan({ from: keys.log(id, 0), to: first.key, reverse: true, limit: 1 });
   // Beside a damaged record everything stays as it is: what the backup has fits only there.
