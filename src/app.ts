@@ -19,12 +19,13 @@ import { childEnvironment } from './children/environment.ts';
 import { createChildren } from './children/spawn.ts';
 import { catalogueHandlers } from './config/catalogues.ts';
 import { checkCeiling } from './config/ceiling.ts';
+import { barredByCeiling } from './config/consent.ts';
 import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import type { Config } from './config/schema.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
-import { isBelow, isInside } from './fs/containment.ts';
+import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
@@ -33,7 +34,6 @@ import { type OwnerInfo, takeOwnership } from './history/owner.ts';
 import type { Retention } from './history/retention.ts';
 import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
-import type { Proposal } from './model/approval.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
 import { Router } from './rpc/router.ts';
@@ -133,7 +133,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       clock,
       log,
       unattended: () => latest.config.unattended,
-      mayAccept: (by, proposal) => barredByCeiling(by, proposal, latest.config),
+      mayAccept: (by, proposal) => barredByCeiling(by, proposal, latest.config.remote),
     });
     const hidden = [directory];
     const programEnvironment = childEnvironment(environment);
@@ -280,17 +280,6 @@ function chosenBackend(configured: string | null): BackendName | undefined {
     throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
   }
   return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
-}
-
-/** A remote person's yes reaches no further than the operator lets remote threads go. */
-function barredByCeiling(by: Principal, proposal: Proposal, { remote }: Config): string | undefined {
-  if (by.isLocal || remote.sandbox === 'danger-full-access') return undefined;
-  if (proposal.kind === 'command')
-    return proposal.sandbox === 'sandboxed' ? undefined : 'remote clients may not let a command leave the sandbox here';
-  const isBelowRoots = proposal.targets.every((path) => remote.roots.some((root) => isInside(path, root)));
-  return remote.sandbox === 'workspace-write' && proposal.sandbox === 'sandboxed' && isBelowRoots
-    ? undefined
-    : 'remote clients may not have these files changed here';
 }
 
 const DAY_MS = 86_400_000;

@@ -1,30 +1,18 @@
 // The ToolHost: rules, then approval, then sandbox, then effect, in that order, for every backend.
 
-import { randomInt } from 'node:crypto';
-import { StringDecoder } from 'node:string_decoder';
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import type { PrefixRules } from '../approvals/prefix-rules.ts';
-import { decideCommand, type RunsAs, type Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
-import { fingerprint } from '../base/canonical.ts';
 import type { Clock } from '../base/clock.ts';
 import { Mailbox } from '../base/mailbox.ts';
-import { cancelledBy, throwIfAborted } from '../base/signals.ts';
-import { commandActions } from '../children/command-actions.ts';
-import { checkFolder } from '../children/program.ts';
-import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
-import { loadShellParser, type ShellParser } from '../children/shell-line.ts';
-import { displayCommand } from '../children/shell-quote.ts';
+import { throwIfAborted } from '../base/signals.ts';
+import { loadShellParser } from '../children/shell-line.ts';
 import type { Commits } from '../fs/replacement.ts';
-import type { ProposalOf } from '../model/approval.ts';
 import type { EventOf } from '../model/event.ts';
-import { type ItemId, newId } from '../model/ids.ts';
-import type { ItemOf } from '../model/item.ts';
-import type { RunResult } from '../process/run.ts';
-import { type RunnerParts, runCommand as runToEnd } from '../process/runner.ts';
+import type { ItemId } from '../model/ids.ts';
+import type { RunnerParts } from '../process/runner.ts';
 import type { ChangeResult, Command, CommandResult, ToolHost } from './backend.ts';
-import { commandSandbox } from './command-sandbox.ts';
-import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import { CommandCall } from './command-call.ts';
 import { FileChangeCall } from './file-call.ts';
 import type { FileChange } from './patch/change.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
@@ -42,9 +30,6 @@ export interface ToolParts {
   /** How long a question stands, in milliseconds of wall time. */
   readonly approvalLifeMs: () => number;
 }
-
-type CommandItem = ItemOf<'commandExecution'>;
-type CommandProposal = ProposalOf<'command'>;
 
 /** The tools of one turn. A backend may stop waiting for a call that was aborted; the house may not. */
 export interface TurnTools extends ToolHost {
@@ -101,211 +86,5 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
     async settled() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
-  };
-}
-
-class CommandCall {
-  readonly #port: TurnPort;
-  readonly #parts: ToolParts;
-  readonly #shell: ShellParser;
-  readonly #command: Command;
-  readonly #signal: AbortSignal;
-  /** Takes what may still have effects after the call has returned. */
-  readonly #track: (work: Promise<unknown>) => void;
-  readonly #argv: readonly [string, string, string];
-
-  constructor(
-    port: TurnPort,
-    parts: ToolParts,
-    shell: ShellParser,
-    command: Command,
-    signal: AbortSignal,
-    track: (work: Promise<unknown>) => void,
-  ) {
-    this.#port = port;
-    this.#parts = parts;
-    this.#shell = shell;
-    this.#command = command;
-    this.#signal = signal;
-    this.#track = track;
-    this.#argv = shellCommand(command.line, parts.environment.SHELL);
-  }
-
-  async run(wanted: ItemId): Promise<CommandResult> {
-    const verdict = await this.#decide();
-    if (verdict.decision === 'deny') return this.#deny(verdict.rule);
-    const itemId = await this.#port.uniqueItemId(wanted, 'call');
-    const item = this.#newItem(itemId);
-    if (verdict.decision === 'allow') {
-      const started = await this.#begun(item);
-      await this.#store({ type: 'itemStarted', item: started });
-      return this.#effect(started, verdict.runs);
-    }
-    await this.#store({ type: 'itemStarted', item });
-    return this.#ask(item, this.#proposalFor(item, wanted, verdict.runs), false);
-  }
-
-  /** After a restart: the question stands, and its answer decides. */
-  goOn(item: CommandItem, proposal: CommandProposal): Promise<CommandResult> {
-    return this.#ask(item, proposal, true);
-  }
-
-  async #decide(): Promise<Verdict> {
-    const { approvalPolicy, sandboxPolicy } = this.#port.settings();
-    const { isAvailable } = await this.#parts.runner.sandbox();
-    const runs: RunsAs = this.#command.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
-    // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
-    const isHeld = this.#port.isCapped() && runs !== 'sandboxed';
-    const amendment = proposedAmendment(this.#shell, this.#command.line);
-    return decideCommand(
-      { escalate: this.#command.escalate },
-      {
-        policy: approvalPolicy,
-        sandbox: sandboxPolicy,
-        sandboxHolds: isAvailable,
-        isGranted: !isHeld && this.#port.grants.has(this.#operationDigest(runs)),
-        hasPrefixRule: !isHeld && (await this.#parts.prefixRules.covers(amendment)),
-      },
-    );
-  }
-
-  async #ask(item: CommandItem, proposal: CommandProposal, isStored: boolean): Promise<CommandResult> {
-    const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
-    if ('refusedBecause' in answer) return this.#refuse(item, answer.refusedBecause);
-    const { decision } = answer;
-    if (decision === 'decline') return this.#refuse(item, 'rejected by user');
-    if (decision === 'cancel') {
-      await this.#refuse(item, 'cancelled by user');
-      return { kind: 'cancelled' };
-    }
-    if (!this.#isWhatWasShown(proposal)) return this.#refuse(item, 'what would run is no longer what was shown');
-    if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
-    else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
-    else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
-    return this.#effect(await this.#begun(item), proposal.sandbox);
-  }
-
-  /** No item, as in the reference; but people see what was refused, not only the model. */
-  async #deny(rule: string): Promise<CommandResult> {
-    const message = `a command was refused (${rule}): ${displayCommand(this.#argv)}`;
-    await this.#port.append([{ type: 'warned', turnId: this.#port.turnId, message, isRefusal: true }]);
-    return { kind: 'refused', reason: rule };
-  }
-
-  async #refuse(item: CommandItem, reason: string): Promise<CommandResult> {
-    await this.#complete({ ...item, status: 'declined' });
-    return { kind: 'refused', reason };
-  }
-
-  async #effect(item: CommandItem, runs: RunsAs): Promise<CommandResult> {
-    throwIfAborted(this.#signal);
-    const text = new StringDecoder('utf8');
-    const send = async (piece: string) => {
-      if (piece === '') return;
-      const { turnId } = this.#port;
-      await this.#port.stream({ type: 'delta', turnId, itemId: item.id, stream: 'output', parts: [piece] });
-    };
-    const result = await runToEnd(
-      {
-        argv: this.#argv,
-        cwd: this.#command.cwd,
-        env: this.#parts.environment,
-        policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden),
-        ...(this.#command.timeoutMs === undefined ? {} : { timeoutMs: this.#command.timeoutMs }),
-        onOutput: (chunk) => send(text.write(chunk)),
-      },
-      this.#parts.runner,
-      this.#signal,
-    );
-    this.#track(result.settled);
-    await send(text.end());
-    await this.#complete(finished(item, result, runs));
-    if (result.aborted) throw cancelledBy(this.#signal);
-    const { exitCode, output, durationMs, timedOut } = result;
-    return { kind: 'ran', exitCode, output, durationMs, timedOut };
-  }
-
-  async #complete(item: CommandItem): Promise<void> {
-    await this.#store({ type: 'itemCompleted', item: { ...item, completedAtMs: this.#parts.clock.now() } });
-  }
-
-  async #store(event: { type: 'itemStarted' | 'itemCompleted'; item: CommandItem }): Promise<void> {
-    await this.#port.append([{ ...event, turnId: this.#port.turnId }]);
-  }
-
-  /** A command that can be started has a number by which the model knows it, of five digits as in the reference. */
-  async #begun(item: CommandItem): Promise<CommandItem> {
-    const canStart = await checkFolder(item.cwd).then(
-      () => true,
-      () => false,
-    );
-    return { ...item, source: 'unifiedExecStartup', processId: canStart ? String(randomInt(10_000, 100_000)) : null };
-  }
-
-  #newItem(id: ItemId): CommandItem {
-    return {
-      type: 'commandExecution',
-      id,
-      pluginId: null,
-      scriptPath: null,
-      command: displayCommand(this.#argv),
-      cwd: this.#command.cwd,
-      processId: null,
-      source: 'agent',
-      status: 'inProgress',
-      commandActions: [...commandActions(this.#shell, this.#command.line, this.#command.cwd)],
-      aggregatedOutput: null,
-      exitCode: null,
-      durationMs: null,
-      startedAtMs: this.#parts.clock.now(),
-      completedAtMs: null,
-    };
-  }
-
-  #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): CommandProposal {
-    const settings = this.#port.settings();
-    const now = this.#parts.clock.now();
-    return {
-      id: newId(),
-      kind: 'command',
-      turnId: this.#port.turnId,
-      itemId: item.id,
-      callId,
-      command: item.command,
-      argv: [...this.#argv],
-      cwd: this.#command.cwd,
-      commandActions: item.commandActions,
-      reason: this.#command.reason,
-      amendment: [...proposedAmendment(this.#shell, this.#command.line)],
-      sandbox,
-      operationDigest: this.#operationDigest(sandbox),
-      ...policyDigests(settings),
-      nonce: newId(),
-      startedAtMs: item.startedAtMs ?? now,
-      expiresAtMs: now + this.#parts.approvalLifeMs(),
-    };
-  }
-
-  #operationDigest(runs: RunsAs): string {
-    return fingerprint({ argv: this.#argv, cwd: this.#command.cwd, runs });
-  }
-
-  #isWhatWasShown(proposal: CommandProposal): boolean {
-    return (
-      proposal.operationDigest === this.#operationDigest(proposal.sandbox) &&
-      isPolicyAsShown(proposal, this.#port.settings())
-    );
-  }
-}
-
-function finished(item: CommandItem, result: RunResult, runs: RunsAs): CommandItem {
-  return {
-    ...item,
-    status: result.exitCode === 0 && !result.aborted ? 'completed' : 'failed',
-    aggregatedOutput: result.outputBytes === 0 ? null : result.output,
-    exitCode: result.exitCode,
-    durationMs: Math.round(result.durationMs),
-    ...(result.isCapped ? { outputCapped: true } : {}),
-    ...(runs === 'unavailable' ? { sandbox: 'unavailable' as const } : {}),
   };
 }
