@@ -7,7 +7,9 @@ import type { Clock } from '../base/clock.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { loadShellParser } from '../children/shell-line.ts';
+import { realPathOf } from '../fs/containment.ts';
 import type { Commits } from '../fs/replacement.ts';
+import { readTextFile } from '../fs/text-file.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
 import type { RunnerParts } from '../process/runner.ts';
@@ -15,6 +17,8 @@ import type { ChangeResult, Command, CommandResult, ToolHost } from './backend.t
 import { CommandCall } from './command-call.ts';
 import { FileChangeCall } from './file-call.ts';
 import type { FileChange } from './patch/change.ts';
+import { earlierDifferences } from './patch/earlier.ts';
+import { MAX_FILE } from './patch/plan.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
 
 export interface ToolParts {
@@ -58,10 +62,13 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
       : call.run(itemId);
   };
   const files = { tools: parts, diff: new TurnDiff(), lane: new Mailbox() };
+  let resumed: Promise<void> | undefined;
   const changeFiles = async (itemId: ItemId, changes: readonly FileChange[]): Promise<ChangeResult> => {
     throwIfAborted(signal);
     if (!port.settings().hasEnvironment)
       return { kind: 'refused', reason: 'this thread has no environment to change files in' };
+    resumed ??= resume(port, files.diff);
+    await resumed;
     const call = new FileChangeCall(port, files, changes, signal);
     const { item, proposal } = port.standing(itemId) ?? {};
     return item?.type === 'fileChange' && proposal?.kind === 'fileChange'
@@ -87,4 +94,13 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
+}
+
+/** The diff of a turn that goes on begins with what its earlier patches did. */
+async function resume(port: TurnPort, diff: TurnDiff): Promise<void> {
+  const items = await port.earlierItems();
+  const made = items.flatMap((item) => (item.type === 'fileChange' && item.status === 'completed' ? [item] : []));
+  if (made.length === 0) return;
+  const read = async (path: string) => (await readTextFile(await realPathOf(path), MAX_FILE)) ?? null;
+  for (const differences of await earlierDifferences(made, read)) diff.add(differences);
 }

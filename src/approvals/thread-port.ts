@@ -29,6 +29,8 @@ export interface TurnPort extends ThreadPort {
   readonly grants: GrantHolder;
   /** The question that stands about a call of the model since before a restart. */
   standing(callId: string): Standing | undefined;
+  /** The items of a turn that goes on since before a restart, in order; of any other turn none. */
+  earlierItems(): Promise<readonly Item[]>;
 }
 
 export interface Standing {

@@ -10,10 +10,11 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { deferred, onAbort } from '../base/signals.ts';
-import type { ThreadStore } from '../history/store.ts';
+import type { From, ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
-import { type ItemId, newId, type TurnId } from '../model/ids.ts';
+import { type ItemId, newId, type ThreadId, type TurnId } from '../model/ids.ts';
+import type { Item } from '../model/item.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TurnError } from '../model/turn.ts';
 import { onlyWaitsForPeople } from './state.ts';
@@ -43,6 +44,8 @@ export interface OwnTurn {
   /** It compacts the model's view, and so takes no input. */
   readonly isCompaction?: boolean;
 }
+
+const ITEMS_AT_ONCE = 200;
 
 const NO_TEXTS: ReadonlyMap<ItemId, string> = new Map();
 
@@ -199,7 +202,9 @@ export class RunningTurn {
   async #runBackend(): Promise<TurnEnd> {
     const { backend, clock, log, tools } = this.#parts;
     const { meta, turn } = this.#thread.accepted;
-    const port = this.#port();
+    // A turn that begins has asked nothing yet.
+    const isResumed = turn !== null && turn.questions.size > 0;
+    const port = this.#port(isResumed);
     const settings = port.settings();
     const request = {
       threadId: this.#thread.threadId,
@@ -244,7 +249,7 @@ export class RunningTurn {
     this.#hasCompleted = end.status === 'completed';
   }
 
-  #port(): TurnPort {
+  #port(isResumed = false): TurnPort {
     const thread = this.#thread;
     const { store, grants } = this.#parts;
     const taken = new Set<ItemId>();
@@ -271,6 +276,20 @@ export class RunningTurn {
         const item = proposal && turn?.items.get(proposal.itemId);
         return item ? { item, proposal } : undefined;
       },
+      earlierItems: () => (isResumed ? itemsOf(store, thread.threadId, this.id) : Promise.resolve([])),
     };
+  }
+}
+
+async function itemsOf(store: ThreadStore, threadId: ThreadId, turnId: TurnId): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let from: From<number> | undefined;
+  for (;;) {
+    const query = { turnId, direction: 'asc' as const, limit: ITEMS_AT_ONCE, ...(from ? { from } : {}) };
+    const { rows, hasMore } = await store.items(threadId, query);
+    items.push(...rows.map(({ item }) => item));
+    const last = rows.at(-1);
+    if (!hasMore || !last) return items;
+    from = { key: last.seq, inclusive: false };
   }
 }

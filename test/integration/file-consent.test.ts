@@ -277,6 +277,24 @@ describe.each(['restart', 'afterKill'] as const)('after a stop of the server (%s
   });
 });
 
+test('the diff of a turn that goes on after a stop tells of the patches before it too', async () => {
+  const server = await startApp();
+  const client = await server.connect();
+  const settings = { cwd: server.workspace, sandbox: 'workspace-write', approvalPolicy: 'on-request' };
+  const threadId = await startThread(client, settings);
+  const outside = join(await temporaryFolder(), 'c');
+  const script = `patch add a one\n\npatch move a b\n\npatch add ${outside} x`;
+  const turnId = await startTurn(client, threadId, script);
+  await client.asked();
+  await server.restart();
+  const later = await server.connect();
+  await later.request('thread/resume', { threadId });
+  (await later.asked()).answer({ decision: 'accept' });
+  await completed(later, turnId);
+  const [diff] = later.news('turn/diff/updated').map((each) => each.diff.match(/^diff .*$/gm));
+  expect(diff).toEqual([`diff --git a/${outside} b/${outside}`, 'diff --git a/b b/b']);
+});
+
 describe('a remote client', () => {
   const REMOTE: Principal = {
     tenant: 'local',

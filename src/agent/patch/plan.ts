@@ -16,9 +16,9 @@ import { unifiedDiff } from './line-diff.ts';
 import type { Reach, Standing } from './reach.ts';
 import type { FileDifference, FileState } from './turn-diff.ts';
 
-export const MAX_FILES = 1_000;
+const MAX_FILES = 1_000;
 /** Bytes of one file, and of all files of a patch before and after it. */
-const MAX_FILE = 8 * 1024 * 1024;
+export const MAX_FILE = 8 * 1024 * 1024;
 const MAX_ALL = 32 * 1024 * 1024;
 /** Bytes of JSON that show all changes: they have to fit into a frame with ease. */
 const MAX_SHOWN = 4 * 1024 * 1024;

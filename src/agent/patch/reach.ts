@@ -30,12 +30,14 @@ const folded = (path: string): string => (process.platform === 'linux' ? path : 
 export async function reachOf(settings: ThreadSettings, hidden: readonly string[], isCapped: boolean): Promise<Reach> {
   const { sandboxPolicy } = settings;
   const isBare = sandboxPolicy.type === 'dangerFullAccess' || sandboxPolicy.type === 'externalSandbox';
+  const isWriting = sandboxPolicy.type === 'workspaceWrite';
   const roots = await rootsOf(settings);
   const kept = await protectedIn(roots);
   const covers = isBare ? [] : await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
   return {
     standing(real) {
-      if (isCovered(real, covers, roots) || KERNEL.some((folder) => isWithin(real, folder))) return 'hidden';
+      if (isCovered(real, covers, isWriting ? roots : []) || KERNEL.some((folder) => isWithin(real, folder)))
+        return 'hidden';
       const isInside = kept !== undefined && roots.some((root) => isWithin(real, root));
       if (isInside && !kept.some((path) => isWithin(folded(real), folded(path)))) return 'workspace';
       return isCapped && !isBare && !roots.some((root) => isWithin(real, root)) ? 'hidden' : 'outside';

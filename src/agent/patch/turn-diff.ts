@@ -59,7 +59,9 @@ export class TurnDiff {
   #rename(from: string, to: string, before: FileState | null, after: FileState | null): void {
     const known = this.#files.get(from);
     this.#files.delete(from);
-    this.#files.set(to, { origin: known?.origin ?? from, before: known ? known.before : before, after });
+    const origin = known ?? { origin: from, before };
+    // What came in this turn has no earlier name that counts.
+    this.#files.set(to, { origin: origin.before === null ? to : origin.origin, before: origin.before, after });
   }
 
   /** Paths below `cwd` are relative to it. Empty when nothing is left of all changes. */

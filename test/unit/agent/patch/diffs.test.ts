@@ -105,7 +105,9 @@ test('moves, removals and what comes to nothing', () => {
   turn.add([{ path: '/w/from', movedFrom: '/w/to', before: file('b\n'), after: file('a\n') }]);
   expect(turn.text('/w')).toBe('');
   turn.add([{ path: '/w/new', before: null, after: file('x') }]);
-  turn.add([{ path: '/w/new', before: file('x'), after: null }]);
+  turn.add([{ path: '/w/newer', movedFrom: '/w/new', before: file('x'), after: file('x') }]);
+  expect(turn.text('/w')).toMatch(/^diff --git a\/newer b\/newer\nnew file/);
+  turn.add([{ path: '/w/newer', before: file('x'), after: null }]);
   expect(turn.text('/w')).toBe('');
   turn.add([{ path: '/w/gone', before: file('x\n'), after: null }]);
   turn.add([{ path: '/w/gone', movedFrom: '/w/other', before: file('o\n'), after: file('o\n') }]);
