@@ -27,13 +27,7 @@ const DEFAULT_PROVIDER = 'openai';
 const MOCK_PROVIDER = 'mock';
 
 const BUILT_IN: Readonly<Record<string, ModelProviderEntry>> = {
-  openai: {
-    name: 'OpenAI',
-    base_url: 'https://api.openai.com/v1',
-    wire_api: 'responses',
-    custom_tools: true,
-    env_key: 'OPENAI_API_KEY',
-  },
+  openai: { name: 'OpenAI', base_url: 'https://api.openai.com/v1', wire_api: 'responses', env_key: 'OPENAI_API_KEY' },
   anthropic: {
     name: 'Anthropic',
     base_url: 'https://api.anthropic.com/v1',

@@ -199,6 +199,7 @@ async function folderAt(path: string, made: MadeFolder[], mayMake: boolean, comm
     await parent.close();
   };
   made.push({ close, remove: () => rmdir(parent.at(name)).catch(() => {}) });
+  await parent.sync();
   return same(await enter(parent, name), path);
 }
 

@@ -146,16 +146,28 @@ test('who exchanges a folder for a link all the time gains nothing', { timeout: 
   const at = (name: string) => join(base, name);
   try {
     for (const name of ['work/sub', 'outside']) await mkdir(at(name), { recursive: true });
+    await writeFile(at('work/sub/kept'), '');
     await symlink('../outside', at('work/link'));
     const reach: Reach = { standing: (real) => (isInside(real, at('work')) ? 'workspace' : 'outside') };
     let isOver = false;
+    // In between there is no such folder, and a patch may have made one.
+    const put = async (from: string) => {
+      for (;;) {
+        const isThere = await rename(at(from), at('work/sub')).then(
+          () => true,
+          () => false,
+        );
+        if (isThere) return;
+        await rm(at('work/sub'), { recursive: true, force: true });
+      }
+    };
     const swapping = (async () => {
       while (!isOver) {
         await rename(at('work/sub'), at('work/aside'));
-        await rename(at('work/link'), at('work/sub'));
+        await put('work/link');
         await new Promise(setImmediate);
         await rename(at('work/sub'), at('work/link'));
-        await rename(at('work/aside'), at('work/sub'));
+        await put('work/aside');
         await new Promise(setImmediate);
       }
     })();

@@ -292,7 +292,7 @@ test('the diff of a turn that goes on after a stop tells of the patches before i
   (await later.asked()).answer({ decision: 'accept' });
   await completed(later, turnId);
   const [diff] = later.news('turn/diff/updated').map((each) => each.diff.match(/^diff .*$/gm));
-  expect(diff).toEqual([`diff --git a/${outside} b/${outside}`, 'diff --git a/b b/b']);
+  expect(diff.toSorted()).toEqual([`diff --git a/${outside} b/${outside}`, 'diff --git a/b b/b']);
 });
 
 describe('a remote client', () => {

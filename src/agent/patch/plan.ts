@@ -138,13 +138,13 @@ class Draft {
   /** `isName`: the name itself goes or comes, and so it must be no link. */
   async #entry(named: string, isName: boolean): Promise<Entry> {
     const path = resolve(this.#cwd, named);
-    if (isName && (await isLink(path)))
-      throw new PatchProblem(`${path} is a link; move and delete links with a command`);
     const real = await about(path, () => realPathOf(path));
-    const known = this.#entries.get(real);
-    if (known) return known;
     const standing = this.#reach.standing(real);
     if (standing === 'hidden') throw new HiddenFile(path);
+    if (isName && (await isLink(path)))
+      throw new PatchProblem(`${path} is a link; move and delete links with a command`);
+    const known = this.#entries.get(real);
+    if (known) return known;
     const file = await readTextFile(real, MAX_FILE);
     const entry: Entry = {
       ...{ named, path, real, standing, version: file?.version ?? NO_FILE },
