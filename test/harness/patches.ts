@@ -57,6 +57,12 @@ export async function patchingModel(
   };
 }
 
+/** A turn that waits for the answer about a patch. */
+export async function askedPatch(rig: PatchingModel, body: string, params: object = {}) {
+  const turnId = await rig.begin(body, params);
+  return { turnId, question: await rig.client.asked((each) => each.turnId === turnId) };
+}
+
 /** What the model was told last about a call. */
 export function lastOutput(model: ModelServer): string {
   const input = model.requests.at(-1)?.body.input as readonly { type: string; output?: string }[];
