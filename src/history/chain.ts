@@ -8,7 +8,7 @@ export type Link = string;
 
 export const LINK_LENGTH = 43;
 
-const digest: (text: string) => Link =
+const digest: (text: string | Buffer) => Link =
   // Half the cost of `createHash`, but newer than the oldest supported runtime.
   typeof crypto.hash === 'function'
     ? (text) => crypto.hash('sha256', text, 'base64url')
@@ -24,6 +24,14 @@ export const nextLink = (previous: Link, text: string): Link => digest(previous 
 export const sealed = (link: Link, text: string): string => link + text;
 export const linkOf = (record: string): Link => record.slice(0, LINK_LENGTH);
 export const textOf = (record: string): string => record.slice(LINK_LENGTH);
+
+/** The same with the bytes of a record that has a link already, in place. Gives the new link. */
+export function sealAnew(record: Buffer, previous: Link): Link {
+  record.write(previous, 'latin1');
+  const link = digest(record);
+  record.write(link, 'latin1');
+  return link;
+}
 
 export interface Head {
   readonly seq: number;

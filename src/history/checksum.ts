@@ -17,6 +17,26 @@ export function withoutChecksum(stored: string): string | undefined {
   return stored.length >= DIGITS && stored.startsWith(digits(text)) ? text : undefined;
 }
 
+/** Of a stored value as bytes: its checksum first. */
+export const SUM_LENGTH = DIGITS;
+
+const HEX = Buffer.from('0123456789abcdef');
+const sumOf = (stored: Buffer): number => crc32(stored.subarray(DIGITS));
+const digitOf = (sum: number, place: number): number => HEX[(sum >>> (4 * (DIGITS - 1 - place))) & 15] as number;
+
+export function hasChecksum(stored: Buffer): boolean {
+  if (stored.length < DIGITS) return false;
+  const sum = sumOf(stored);
+  for (let place = 0; place < DIGITS; place += 1) if (stored[place] !== digitOf(sum, place)) return false;
+  return true;
+}
+
+/** In place. */
+export function setChecksum(stored: Buffer): void {
+  const sum = sumOf(stored);
+  for (let place = 0; place < DIGITS; place += 1) stored[place] = digitOf(sum, place);
+}
+
 /** A value that is not what was written: *unavailable* of kind `damaged`. */
 export class DamagedRow extends AppError {
   readonly key: Key;

@@ -3,13 +3,13 @@
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { linkOf, textOf } from './chain.ts';
-import { gapOf } from './gaps.ts';
-import { below, beyond, type Key, type KeyRange } from './keys.ts';
+import { LINK_LENGTH, linkOf, textOf } from './chain.ts';
+import { GAP_MARK, gapOf } from './gaps.ts';
+import { below, beyond, type KeyRange } from './keys.ts';
 import type { CopyTarget, LogCopy } from './log-copy.ts';
 import type { Source } from './reader.ts';
 import { decode } from './records.ts';
-import { breathe, type Row } from './rows.ts';
+import { type Batch, breathe, type Row, type Transfer } from './rows.ts';
 import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
 
 /** Rows in memory at once. */
@@ -35,16 +35,22 @@ export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEve
 
 /** Types of events that must be looked into. */
 const NOTABLE: ReadonlySet<string> = new Set([...OF_THE_THREAD, 'turnStarted', 'turnCompleted', 'usageReported']);
-const TYPE = '"type":"';
+const TYPE = Buffer.from('"type":"');
+/** Longer than each of their names. */
+const NAME_LENGTH = 24;
 const BLOBS = '"blobs":[';
+const BEGINNING = 40;
 
 /**
  * Members of canonical text are in order: long values are named before the event, and its type is the last one that is given.
  * Quotes inside of strings are escaped, so only members match.
  */
-function isNotable(text: string): boolean {
-  const at = text.lastIndexOf(TYPE) + TYPE.length;
-  return NOTABLE.has(text.slice(at, text.indexOf('"', at))) || text.slice(0, 40).includes(BLOBS);
+function isNotable(record: Buffer): boolean {
+  const beginning = record.toString('latin1', LINK_LENGTH, LINK_LENGTH + BEGINNING);
+  if (beginning.startsWith(GAP_MARK) || beginning.includes(BLOBS)) return true;
+  const at = record.lastIndexOf(TYPE) + TYPE.length;
+  const name = record.toString('latin1', at, at + NAME_LENGTH);
+  return NOTABLE.has(name.slice(0, name.indexOf('"')));
 }
 
 const LATE_CHANGE = /"type":"(?:turnsReverted|itemCompleted)"/;
@@ -114,6 +120,9 @@ class RowCopy {
   readonly #source: ThreadId;
   readonly #end: Seq;
   readonly #check: () => void;
+  readonly #transfer: Transfer;
+  /** The last record of the batch that was carried, unless a gap came behind it. */
+  #carried: number | undefined;
 
   constructor(target: CopyTarget, copy: LogCopy, source: ThreadId, end: Seq, check: () => void) {
     this.#target = target;
@@ -121,57 +130,90 @@ class RowCopy {
     this.#source = source;
     this.#end = end;
     this.#check = check;
+    this.#transfer = target.rows.transfer(target.keys.thread(source), target.keys.thread(target.id));
   }
 
   /** Turns, items, context, and where each lies. */
   async tables(): Promise<void> {
-    const { keys, id } = this.#target;
-    const [from, to] = [keys.thread(this.#source), keys.thread(id)];
-    for (const letter of ['u', 'i', 'c']) await this.#range(from, to, letter, ({ key }) => key[4] as Seq);
-    for (const letter of ['v', 'j']) await this.#range(from, to, letter, ({ text }) => Number(text));
-  }
-
-  async #range(from: Key, to: Key, letter: string, seqOf: (row: Row) => Seq): Promise<void> {
-    const { rows } = this.#target;
-    await this.#each(below([...from, letter]), (row) => {
-      if (seqOf(row) <= this.#end) rows.copy([...to, ...row.key.slice(from.length)], row);
-    });
+    const thread = this.#target.keys.thread(this.#source);
+    for (const letter of ['u', 'i', 'c'])
+      await this.#each({ from: [...thread, letter], to: [...thread, letter, this.#end + 1] }, (batch, index) =>
+        batch.put(index),
+      );
+    for (const letter of ['v', 'j'])
+      await this.#each(below([...thread, letter]), (batch, index) => {
+        if (Number(batch.text(index).toString('latin1')) <= this.#end) batch.put(index);
+      });
   }
 
   /** Writes row after row of the source; the next ones are read while the disk takes these. */
-  async #each(range: KeyRange, write: (row: Row) => void): Promise<void> {
-    let writing = Promise.resolve();
-    for await (const step of steps(this.#target, range)) {
-      await writing;
-      if (step.some((row) => row.isDamaged)) throw new NotCopied();
-      writing = this.#copy.inChunks(step, this.#check, write);
-      // Seen at the latest when the next ones are there.
-      writing.catch(() => {});
+  async #each(range: KeyRange, write: (batch: Batch, index: number) => void): Promise<void> {
+    let written = Promise.resolve();
+    let rest = range;
+    for (;;) {
+      const batch = this.#transfer.read(rest);
+      await written;
+      const last = batch.length - 1;
+      if (last < 0) return;
+      if (batch.isDamaged) throw new NotCopied();
+      await new Promise<void>((resolve, reject) => {
+        written = this.#copy.inChunks(batch.length, this.#check, (index) => {
+          write(batch, index);
+          if (index === last) resolve();
+        });
+        written.catch(reject);
+      });
+      rest = beyond(rest, batch.key(last), false);
+      await breathe();
     }
-    await writing;
   }
 
   async log(): Promise<void> {
     const { keys } = this.#target;
     const range = { from: keys.log(this.#source, 1), to: keys.log(this.#source, this.#end + 1) };
-    let meta = this.#copy.meta;
-    let turnCount = 0;
-    await this.#each(range, ({ key, text: sealedText }) => {
-      const gap = gapOf(sealedText);
-      if (gap !== undefined) return this.#copy.gap({ gap, seq: key[4] as Seq, link: linkOf(sealedText) });
-      const text = textOf(sealedText);
-      if (!isNotable(text)) return this.#copy.link(key[4] as Seq, text);
-      const { value, refs } = decode<StoredEvent>(text);
-      if (OF_THE_THREAD.has(value.event.type)) return;
-      this.#copy.link(key[4] as Seq, text);
-      this.#copy.useBlobs(refs);
-      meta = derive(meta, value, NO_TABLES).meta;
+    await this.#each(range, (batch, index) => {
+      this.#record(batch, index);
+      if (index === batch.length - 1) this.#pass(batch);
     });
+    let turnCount = 0;
     for await (const step of steps(this.#target, {
       from: keys.turn(this.#source, 0),
       to: keys.turn(this.#source, this.#end + 1),
     }))
       turnCount += step.length;
-    this.#copy.meta = { ...meta, turnCount } satisfies ThreadMeta;
+    this.#copy.meta = { ...this.#copy.meta, turnCount } satisfies ThreadMeta;
+  }
+
+  #record(batch: Batch, index: number): void {
+    const record = batch.text(index);
+    if (!isNotable(record)) {
+      this.#carry(batch, index);
+      return;
+    }
+    const text = record.toString();
+    const gap = gapOf(text);
+    if (gap !== undefined) {
+      this.#copy.gap({ gap, seq: seqOf(batch, index), link: linkOf(text) });
+      this.#carried = undefined;
+      return;
+    }
+    const { value, refs } = decode<StoredEvent>(textOf(text));
+    if (OF_THE_THREAD.has(value.event.type)) return;
+    this.#carry(batch, index);
+    this.#copy.useBlobs(refs);
+    this.#copy.meta = derive(this.#copy.meta, value, NO_TABLES).meta;
+  }
+
+  #carry(batch: Batch, index: number): void {
+    this.#copy.carry(batch, index);
+    this.#carried = index;
+  }
+
+  /** Once for a batch: to decode every key is most of what there would be to decode. */
+  #pass(batch: Batch): void {
+    if (this.#carried !== undefined) this.#copy.passed(seqOf(batch, this.#carried));
+    this.#carried = undefined;
   }
 }
+
+const seqOf = (batch: Batch, index: number): Seq => batch.key(index)[4] as Seq;

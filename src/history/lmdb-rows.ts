@@ -9,8 +9,9 @@ import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import { Commits } from './commits.ts';
 import { headerProblem } from './file-header.ts';
 import { compareKeys, FORMAT_VERSION, formatKey, type Key } from './keys.ts';
+import { ByteRows } from './lmdb-transfer.ts';
 import { RECORDS_FILE } from './places.ts';
-import { breathe, type Row, type Rows, type Scan } from './rows.ts';
+import { breathe, type Row, type Rows, type Scan, type Transfer } from './rows.ts';
 
 type LmdbKey = (string | number)[];
 
@@ -23,6 +24,7 @@ const RAW_CHARACTERS = 4 * 1024 * 1024;
 
 export class LmdbRows implements Rows {
   readonly #root: RootDatabase<string, LmdbKey>;
+  readonly #bytes: ByteRows;
   readonly #commits = new Commits(
     (work) => this.#begin(work),
     (error) => this.#refused(error),
@@ -46,6 +48,8 @@ export class LmdbRows implements Rows {
       maxReaders: 512,
       readOnly: options.readOnly ?? false,
     });
+    // Opening may write: not while a transaction is under way.
+    this.#bytes = new ByteRows(this.#root);
     descriptorsOpened();
   }
 
@@ -101,7 +105,7 @@ export class LmdbRows implements Rows {
         if (!isInOrder(before, key, from, to, reverse === true)) throw new Error('its keys are out of order');
         before = key;
         const text = withoutChecksum(value);
-        rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text, stored: value });
+        rows.push(text === undefined ? { key, text: '', isDamaged: true } : { key, text });
         total += text?.length ?? 0;
         if (total >= characters) break;
       }
@@ -115,12 +119,22 @@ export class LmdbRows implements Rows {
     this.#root.put(key as LmdbKey, withChecksum(text));
   }
 
-  copy(key: Key, { text, stored }: Row): void {
-    this.#root.put(key as LmdbKey, stored ?? withChecksum(text));
-  }
-
   remove(key: Key): void {
     this.#root.remove(key as LmdbKey);
+  }
+
+  transfer(from: Key, to: Key): Transfer {
+    const transfer = this.#bytes.transfer(from, to);
+    return {
+      read: (range) => {
+        this.#check(this.#isOpen);
+        try {
+          return transfer.read(range);
+        } catch (error) {
+          throw unreadable(error);
+        }
+      },
+    };
   }
 
   /** A snapshot without free space into a directory that exists and is empty; writes go on meanwhile. */

@@ -5,13 +5,14 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
-import { firstLink, type Link, nextLink, sealed } from './chain.ts';
+import { firstLink, type Link, nextLink, sealAnew, sealed } from './chain.ts';
 import { type Gap, sealedGap } from './gaps.ts';
 import { removalKey } from './keys.ts';
 import { prepare } from './log-writer.ts';
 import type { Source } from './reader.ts';
 import { type BlobRef, encodeRow } from './records.ts';
 import { removeRows } from './removal.ts';
+import type { Batch } from './rows.ts';
 import type { EventToStore } from './store.ts';
 import { applyChange, tableReader } from './table-rows.ts';
 import { type Change, derive, derivePlace, type TableReader, type TurnSpan } from './tables.ts';
@@ -80,17 +81,17 @@ export class LogCopy {
   }
 
   /** Several transactions if need be, so that none holds others up for long. `check` runs inside each and may throw. */
-  async inChunks<T>(parts: readonly T[], check: () => void, write: (part: T) => void): Promise<void> {
+  async inChunks(count: number, check: () => void, write: (index: number) => void): Promise<void> {
     let done = 0;
-    while (done < parts.length) {
+    while (done < count) {
       done = await this.#target.rows.write(() => {
         check();
         const end = performance.now() + CHUNK_MS;
         let index = done;
         do {
-          write(parts[index] as T);
+          write(index);
           index += 1;
-        } while (index < parts.length && (index - done < CHUNK_PARTS || performance.now() < end));
+        } while (index < count && (index - done < CHUNK_PARTS || performance.now() < end));
         return index;
       });
     }
@@ -98,7 +99,8 @@ export class LogCopy {
 
   /** Records in their order, with all that follows from them. */
   add(records: readonly LogRecord[], check: () => void = () => {}): Promise<void> {
-    return this.inChunks(records, check, (record) => {
+    return this.inChunks(records.length, check, (index) => {
+      const record = records[index] as LogRecord;
       if (!('gap' in record)) return this.#write(record);
       this.gap(record);
       for (const place of record.gap.places) for (const change of derivePlace(place, this.#tables)) this.#apply(change);
@@ -114,12 +116,15 @@ export class LogCopy {
     this.#floor = seq;
   }
 
-  /** Inside a transaction: a record whose rows come from elsewhere. */
-  link(seq: Seq, text: string): void {
-    const { rows, keys, id } = this.#target;
-    this.#link = nextLink(this.#link, text);
+  /** Inside a transaction: a record of another log, as bytes. `passed` has to follow before anything else is added. */
+  carry(batch: Batch, index: number): void {
+    this.#link = sealAnew(batch.text(index), this.#link);
+    batch.putChanged(index);
+  }
+
+  /** The number of the last record that was carried. */
+  passed(seq: Seq): void {
     this.#seq = seq;
-    rows.put(keys.log(id, seq), sealed(this.#link, text));
   }
 
   /** Inside a transaction. */
@@ -158,7 +163,10 @@ export class LogCopy {
   }
 
   #write({ stored, text, refs }: CopiedRecord): void {
-    this.link(stored.seq, text);
+    const { rows, keys, id } = this.#target;
+    this.#link = nextLink(this.#link, text);
+    this.#seq = stored.seq;
+    rows.put(keys.log(id, stored.seq), sealed(this.#link, text));
     const derived = derive(this.meta, stored, this.#tables);
     this.meta = derived.meta;
     for (const change of derived.changes) this.#apply(change);

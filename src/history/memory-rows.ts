@@ -2,7 +2,9 @@
 
 import { AppError } from '../base/errors.ts';
 import { compareKeys, type Key } from './keys.ts';
-import type { Row, Rows, Scan } from './rows.ts';
+import type { Row, Rows, Scan, Transfer } from './rows.ts';
+
+const BATCH_ROWS = 1000;
 
 export class MemoryRows implements Rows {
   readonly #rows: Row[] = [];
@@ -29,12 +31,29 @@ export class MemoryRows implements Rows {
     this.#change(key, text);
   }
 
-  copy(key: Key, { text }: Row): void {
-    this.#change(key, text);
-  }
-
   remove(key: Key): void {
     this.#change(key, undefined);
+  }
+
+  transfer(from: Key, to: Key): Transfer {
+    return {
+      read: (range) => {
+        const rows = this.scan({ ...range, limit: BATCH_ROWS });
+        const texts = rows.map(({ text }) => Buffer.from(text));
+        const put = (index: number, text: string) => {
+          const { key } = rows[index] as Row;
+          this.put([...to, ...key.slice(from.length)], text);
+        };
+        return {
+          length: rows.length,
+          isDamaged: false,
+          key: (index) => (rows[index] as Row).key,
+          text: (index) => texts[index] as Buffer,
+          put: (index) => put(index, (rows[index] as Row).text),
+          putChanged: (index) => put(index, String(texts[index])),
+        };
+      },
+    };
   }
 
   async write<T>(work: () => T): Promise<T> {

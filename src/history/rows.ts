@@ -10,8 +10,6 @@ export interface Row {
   readonly text: string;
   /** What is stored there is not what was written. */
   readonly isDamaged?: true;
-  /** The value as the database has it. */
-  readonly stored?: string;
 }
 
 export interface Scan extends KeyRange {
@@ -21,16 +19,39 @@ export interface Scan extends KeyRange {
   readonly characters?: number;
 }
 
+/** Some rows of a range, in order, on their way to other keys. Nothing of them has been decoded. */
+export interface Batch {
+  readonly length: number;
+  /** One of them is not what was written. */
+  readonly isDamaged: boolean;
+  /** Where a row comes from. */
+  key(index: number): Key;
+  /** UTF-8 of a row. It may be changed in place, and is then written by `putChanged`. */
+  text(index: number): Buffer;
+  /** Only inside `write`: a row as it is. */
+  put(index: number): void;
+  /** Only inside `write`. */
+  putChanged(index: number): void;
+}
+
+/** Takes rows below one key to the same places below another. */
+export interface Transfer {
+  /**
+   * The first rows of a range below the one key, as many as fit; none: there are none. What it gave is good until it has been
+   * called twice more.
+   */
+  read(range: KeyRange): Batch;
+}
+
 export interface Rows extends Closable {
   /** Inside `write` it sees what this transaction has written, elsewhere what is on disk. Throws `DamagedRow`. */
   get(key: Key): string | undefined;
   scan(scan: Scan): Row[];
   /** Only inside `write`. */
   put(key: Key, text: string): void;
-  /** Only inside `write`: the value of a row that is not damaged, under another key. */
-  copy(key: Key, row: Row): void;
   /** Only inside `write`. */
   remove(key: Key): void;
+  transfer(from: Key, to: Key): Transfer;
   /**
    * One transaction. `work` is synchronous; what it throws undoes its writes and is the rejection. Resolves when it is on disk;
    * rejects as *unavailable* when the disk refuses, and then nothing was written.
