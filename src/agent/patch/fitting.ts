@@ -1,7 +1,7 @@
 // Pure: the chunks of an update applied to the text of a file.
 
 import { type PatchChunk, PatchProblem } from './change.ts';
-import { LineSearch } from './search.ts';
+import { type Effort, LineSearch } from './search.ts';
 
 interface Line {
   readonly text: string;
@@ -9,14 +9,22 @@ interface Line {
   readonly end: string;
 }
 
+/** More of one file would keep everybody else waiting too long. */
+const MAX_LINES = 500_000;
+
 /**
- * The new text. Lines that stay are kept as they are, also where they were matched leniently; new ones end as their neighbours do;
+ * The new text; `effort` is what may be spent on searching, shared by all who are given the same. Lines that stay are kept as they are, also where they were matched leniently; new ones end as their neighbours do;
  * and the file ends with a line end if it did before. Throws a PatchProblem that names the file and what was not found.
  */
-export function fitted(content: string, chunks: readonly PatchChunk[], path: string): string {
+export function fitted(content: string, chunks: readonly PatchChunk[], path: string, effort: Effort): string {
   const old = linesOf(content);
+  if (old.length > MAX_LINES)
+    throw new PatchProblem(`${path} has more than ${MAX_LINES} lines; change it with a command`);
   const usual = old.find(({ end }) => end !== '')?.end ?? '\n';
-  const search = new LineSearch(old.map(({ text }) => text));
+  const search = new LineSearch(
+    old.map(({ text }) => text),
+    effort,
+  );
   const result: Line[] = [];
   let taken = 0;
   for (const chunk of chunks) {
@@ -30,7 +38,7 @@ export function fitted(content: string, chunks: readonly PatchChunk[], path: str
       }
     }
   }
-  result.push(...old.slice(taken));
+  for (; taken < old.length; taken++) result.push(old[taken]!);
   const endsLine = old.length === 0 || old.at(-1)!.end !== '';
   return result
     .map(({ text, end }, index) => text + (index < result.length - 1 || endsLine ? end || usual : ''))

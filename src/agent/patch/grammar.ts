@@ -8,7 +8,8 @@ export const MAX_PATCH = 4 * 1024 * 1024;
 const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
-const HEADER = /^\*\*\* (Add File|Delete File|Update File|Move to): *(.*)$/;
+/** One way only to match: with a choice of where the path begins, blanks without end would be tried out one by one. */
+const HEADER = /^\*\*\* (Add File|Delete File|Update File|Move to):(.*)$/s;
 /** Models that are used to shells wrap the patch as they would there. */
 const HEREDOC = /^<<-?\s*(['"]?)(\w+)\1$/;
 const KINDS = { ' ': 'keep', '-': 'remove', '+': 'add' } as const;

@@ -4,6 +4,8 @@
 const CONTEXT = 3;
 /** Edits up to which the shortest way is looked for; beyond it what lies between the first and the last change is replaced whole. */
 const MAX_EDITS = 600;
+/** The same for comparisons of lines: with many equal ones each edit looks through all of them again. */
+const MAX_STEPS = 20_000_000;
 
 /** `keep` in both; `remove` only in the old text, `add` only in the new one. */
 interface Edit {
@@ -75,14 +77,18 @@ function shortest(a: readonly string[], b: readonly string[]): Edit[] | undefine
   const reach: Int32Array[] = [];
   const far = new Int32Array(2 * MAX_EDITS + 3);
   const middle = MAX_EDITS + 1;
+  let steps = 0;
   for (let edits = 0; edits <= MAX_EDITS; edits++) {
     reach.push(far.slice(middle - edits - 1, middle + edits + 2));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const comesDown =
         diagonal === -edits || (diagonal !== edits && at(far, middle + diagonal - 1) < at(far, middle + diagonal + 1));
       let x = comesDown ? at(far, middle + diagonal + 1) : at(far, middle + diagonal - 1) + 1;
+      const from = x;
       while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x += 1;
       far[middle + diagonal] = x;
+      steps += x - from + 1;
+      if (steps > MAX_STEPS) return undefined;
       if (x >= a.length && x - diagonal >= b.length) return wayBack(a, b, reach);
     }
   }

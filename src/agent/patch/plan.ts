@@ -14,6 +14,7 @@ import { type FileChange, PatchProblem } from './change.ts';
 import { fitted } from './fitting.ts';
 import { unifiedDiff } from './line-diff.ts';
 import type { Reach, Standing } from './reach.ts';
+import { fullEffort } from './search.ts';
 import type { FileDifference, FileState } from './turn-diff.ts';
 
 const MAX_FILES = 1_000;
@@ -85,6 +86,7 @@ class Draft {
   readonly #reach: Reach;
   /** By real path: a file that a patch names twice is one file. */
   readonly #entries = new Map<string, Entry>();
+  readonly #effort = fullEffort();
   #bytes = 0;
 
   constructor(cwd: string, reach: Reach) {
@@ -101,7 +103,8 @@ class Draft {
     }
     if (!entry.now) throw new PatchProblem(`there is no file ${entry.path}`);
     if (change.type === 'delete') return this.#set(entry, null, undefined);
-    const changed = { text: fitted(entry.now.text, change.chunks, entry.path), mode: entry.now.mode };
+    const text = fitted(entry.now.text, change.chunks, entry.path, this.#effort);
+    const changed = { text, mode: entry.now.mode };
     const target = change.moveTo === null ? entry : await this.#entry(change.moveTo, true);
     if (target === entry) return this.#set(entry, changed, entry.source);
     if (target.now) throw new PatchProblem(`${entry.path} cannot be moved: ${target.path} exists already`);

@@ -16,16 +16,29 @@ const FORMS: readonly ((line: string) => string)[] = [
       .replace(/[\u00a0\u2002-\u200a\u202f\u205f\u3000]/g, ' '),
 ];
 
-/** Comparisons of one search; what needs more would keep everybody else waiting. */
-const MAX_STEPS = 20_000_000;
+/** How many comparisons may still be made. */
+export interface Effort {
+  left: number;
+}
+
+/** For one patch; what needs more would keep everybody else waiting. */
+export const fullEffort = (): Effort => ({ left: 20_000_000 });
+
+/** Lines as numbers, the same for the same lines: comparing long ones again and again would take its time. */
+interface Numbered {
+  readonly lines: readonly number[];
+  readonly numbers: ReadonlyMap<string, number>;
+}
 
 export class LineSearch {
+  readonly #lines: readonly string[];
   /** The file in each form; made when first needed. */
-  readonly #forms: (readonly string[])[];
-  #steps = 0;
+  readonly #forms: Numbered[] = [];
+  readonly #effort: Effort;
 
-  constructor(lines: readonly string[]) {
-    this.#forms = [lines];
+  constructor(lines: readonly string[], effort: Effort) {
+    this.#lines = lines;
+    this.#effort = effort;
   }
 
   /**
@@ -34,28 +47,43 @@ export class LineSearch {
    */
   find(wanted: readonly string[], from: number, isAtEnd: boolean): number | undefined {
     for (const [index, form] of FORMS.entries()) {
-      const lines = this.#form(index);
-      const found = this.#scan(lines, wanted.map(form), from, isAtEnd);
+      const { lines, numbers } = this.#form(index, form);
+      const sought = wanted.map((line) => numbers.get(form(line)) ?? NOWHERE);
+      const found = sought.includes(NOWHERE) ? undefined : this.#scan(lines, sought, from, isAtEnd);
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
-  #form(index: number): readonly string[] {
-    const made = this.#forms[index] ?? this.#forms[0]!.map(FORMS[index]!);
-    this.#forms[index] = made;
-    return made;
+  #form(index: number, form: (line: string) => string): Numbered {
+    this.#forms[index] ??= numbered(this.#lines, form);
+    return this.#forms[index];
   }
 
-  #scan(lines: readonly string[], wanted: readonly string[], from: number, isAtEnd: boolean): number | undefined {
+  #scan(lines: readonly number[], wanted: readonly number[], from: number, isAtEnd: boolean): number | undefined {
     const last = lines.length - wanted.length;
     for (let start = isAtEnd ? Math.max(from, last) : from; start <= last; start++) {
       let same = 0;
       while (same < wanted.length && lines[start + same] === wanted[same]) same += 1;
       if (same === wanted.length) return start;
-      this.#steps += same + 1;
-      if (this.#steps > MAX_STEPS) throw new PatchProblem('the patch takes too long to be fitted to so large a file');
+      this.#effort.left -= same + 1;
+      if (this.#effort.left < 0) throw new PatchProblem('the patch takes too long to be fitted to so large a file');
     }
     return undefined;
   }
+}
+
+/** The number of a line that the file does not hold. */
+const NOWHERE = -1;
+
+function numbered(lines: readonly string[], form: (line: string) => string): Numbered {
+  const numbers = new Map<string, number>();
+  const inForm = lines.map((line) => {
+    const text = form(line);
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    numbers.set(text, numbers.size);
+    return numbers.size - 1;
+  });
+  return { lines: inForm, numbers };
 }

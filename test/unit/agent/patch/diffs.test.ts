@@ -20,6 +20,13 @@ test.each([
   expect(unifiedDiff(before, after)).toBe(diff);
 });
 
+test('texts of very many equal lines', () => {
+  const same = 'x\n'.repeat(40_000);
+  const ends = (letter: string) => Array.from({ length: 500 }, (_, index) => `${letter}${index}\n`).join('');
+  const [before, after] = [`p\n${same}${ends('a')}`, `r\n${same}${ends('b')}`];
+  expect(replay(before, unifiedDiff(before, after))).toBe(after);
+});
+
 test('changes far apart are hunks of their own', () => {
   const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
   const changed = lines.with(0, 'first').with(29, 'last');

@@ -3,11 +3,16 @@
 import { expect, test } from 'vitest';
 import { fitted } from '../../../../src/agent/patch/fitting.ts';
 import { readPatch } from '../../../../src/agent/patch/grammar.ts';
+import { type Effort, fullEffort } from '../../../../src/agent/patch/search.ts';
 
 function apply(content: string, ...lines: readonly string[]): string {
+  return applyWith(fullEffort(), content, ...lines);
+}
+
+function applyWith(effort: Effort, content: string, ...lines: readonly string[]): string {
   const [change] = readPatch(['*** Begin Patch', '*** Update File: f', ...lines, '*** End Patch'].join('\n'));
   if (change?.type !== 'update') throw new Error('no update');
-  return fitted(content, change.chunks, 'f');
+  return fitted(content, change.chunks, 'f', effort);
 }
 
 test.each<[string, string, string[], string]>([
@@ -39,6 +44,18 @@ test.each<[string, string, string[], string]>([
   expect(apply(content, ...lines)).toBe(result);
 });
 
+test('very many lines', () => {
+  const rest = 'x\n'.repeat(300_000);
+  expect(apply(`a\n${rest}`, '@@', '-a', '+b')).toBe(`b\n${rest}`);
+});
+
+test('long lines that differ in their last sign only', () => {
+  const line = 'a'.repeat(2_000);
+  const lines = [...Array.from({ length: 1_500 }, () => ` ${line}`), `-${line}b`, '+c'];
+  const content = `${line}\n`.repeat(3_000);
+  expect(apply(`${content}${line}b\n`, '@@', ...lines)).toBe(`${content}c\n`);
+});
+
 test.each<[string, string[], string]>([
   ['a\n', ['@@', '-nothere', '+x'], 'f does not hold these lines:\nnothere'],
   ['a\nb\n', ['@@', '-b', '@@', '-a'], 'f does not hold these lines behind line 2:\na'],
@@ -50,7 +67,18 @@ test.each<[string, string[], string]>([
 });
 
 test('a search that would keep everybody waiting is given up', () => {
-  const content = 'x\n'.repeat(200_000);
+  const content = `${'x\n'.repeat(200_000)}z\ny\n`;
   const lines = [...Array.from({ length: 5_000 }, () => ' x'), '-y'];
   expect(() => apply(content, '@@', ...lines)).toThrow('takes too long');
+});
+
+test('what a search took is not there for the next one of the patch', () => {
+  const effort = { left: 15 };
+  const content = `${'x\n'.repeat(10)}y\n`;
+  expect(applyWith(effort, content, '@@', '-y', '+z')).toBe(`${'x\n'.repeat(10)}z\n`);
+  expect(() => applyWith(effort, content, '@@', '-y', '+z')).toThrow('takes too long');
+});
+
+test('a file of too many lines is refused', () => {
+  expect(() => apply('\n'.repeat(500_001), '@@', '+x')).toThrow('f has more than 500000 lines');
 });

@@ -51,6 +51,7 @@ test.each([
   ['blank lines around and between', `\n\n${patch('', '*** Update File: f', '@@', '-a', '', '@@', '-b')}\n\n`, 2],
   ['windows line ends', update('@@', '-a', '+b').replaceAll('\n', '\r\n'), 1],
   ['as a here-document', `<<'EOF'\n${update('@@', '-a')}\nEOF`, 1],
+  ['as many blanks before a path as one likes', update('@@', '-a').replace(' f', `${' '.repeat(200_000)}a\u2028b`), 1],
   ['white space around headers', update('@@', '-a').replace('*** Update', '  *** Update'), 1],
 ])('%s', (_what, text, chunks) => {
   const [change] = readPatch(text);
