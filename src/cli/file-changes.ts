@@ -12,10 +12,9 @@ export function headOf({ path, kind }: FileUpdateChange): string {
 /** Every line of the change, with a sign before it. */
 export function bodyOf({ kind, diff }: FileUpdateChange): readonly string[] {
   if (diff === '') return [];
-  const lines = diff
-    .replace(/\n+Moved to: .*$/, '')
-    .replace(/\n$/, '')
-    .split('\n');
+  const isMove = kind.type === 'update' && kind.move_path !== null;
+  const text = isMove ? diff.slice(0, diff.lastIndexOf('\n\nMoved to: ')) : diff;
+  const lines = text.replace(/\n$/, '').split('\n');
   const sign = { add: '+', delete: '-', update: '' }[kind.type];
   return lines.filter((line) => line !== '' || sign !== '').map((line) => visible(sign + line));
 }
