@@ -27,17 +27,24 @@ type Told =
 /** With these it cannot reach our descriptors at all. */
 const NEVER: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENOENT']);
 
+/** Milliseconds between two calls to go on. */
+const GO_ON_MS = 500;
+
 /** The orders of one helper process. Its pipe keeps this process alive while something that it started runs. */
 export class Orders {
   readonly #input: Writable;
   readonly #output: Held;
+  readonly #goOn: () => void;
   readonly #asked = new Map<number, Asked>();
+  #calling: NodeJS.Timeout | undefined;
   #count = 0;
   #rest = '';
   #isReady = false;
 
-  constructor(input: Writable, output: Readable) {
+  /** `goOn` continues the helper if it has been stopped: what it has started may do that, being of the same user. */
+  constructor(input: Writable, output: Readable, goOn: () => void) {
     this.#input = input;
+    this.#goOn = goOn;
     this.#output = output as Held;
     this.#output.unref();
     output.setEncoding('utf8');
@@ -61,6 +68,7 @@ export class Orders {
     const asked: Asked = { mark, answer: deferred(), exit: deferred(), hasExited: false };
     this.#asked.set(id, asked);
     this.#output.ref();
+    this.#calling ??= setInterval(this.#goOn, GO_ON_MS).unref();
     this.#input.write(`=${JSON.stringify({ id, ...order, server: process.pid })}\n`);
     return asked.answer.promise;
   }
@@ -81,7 +89,7 @@ export class Orders {
       } else {
         // It may have been started all the same.
         void endTree({ pid: -1, mark }, { graceMs: 0 });
-        this.#asked.delete(id);
+        this.#forget(id);
         asked.answer.reject(new AppError('unavailable', 'the helper that starts programs has ended'));
       }
     }
@@ -119,6 +127,9 @@ export class Orders {
 
   #forget(id: number): void {
     this.#asked.delete(id);
-    if (this.#asked.size === 0) this.#output.unref();
+    if (this.#asked.size > 0) return;
+    this.#output.unref();
+    clearInterval(this.#calling);
+    this.#calling = undefined;
   }
 }

@@ -74,7 +74,7 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>)
       }),
     );
     const [input, output] = [started.stdin as Writable, started.stdout as Readable];
-    const given = new Orders(input, output);
+    const given = new Orders(input, output, () => started.kill('SIGCONT'));
     const gone = () => {
       given.stop();
       if (helper === started) helper = undefined; // the next child starts another one
@@ -114,6 +114,7 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>)
       last.ref();
       const gone = new Promise<void>((resolve) => last.once('exit', () => resolve()));
       last.stdin?.end('farewell\n');
+      last.kill('SIGCONT'); // what it has started may have stopped it
       await gone;
     }),
   };

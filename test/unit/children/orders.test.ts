@@ -102,6 +102,20 @@ describe.skipIf(!isLinux)('a program that the helper has started', () => {
     expect([first.pid, second.pid].filter(isRunning)).toEqual([]);
   });
 
+  it('may stop the helper, which goes on as long as something is expected of it', async () => {
+    const stopped = await helper();
+    expect(await (await shell('kill -STOP $PPID; exit 3')).exited).toEqual({ code: 3, signal: null });
+    const child = await shell('read; exit 5', { stdin: 'pipe' });
+    process.kill(stopped, 'SIGSTOP');
+    child.stdin?.end('\n');
+    expect((await child.exited).code).toBe(5);
+    process.kill(stopped, 'SIGSTOP');
+    expect(await parentOf()).toBe(stopped);
+    process.kill(stopped, 'SIGSTOP');
+    await children.close();
+    expect(isRunning(stopped)).toBe(false);
+  });
+
   it('ends with the helper, and the next one is started all the same', async () => {
     const killed = await helper();
     const child = await shell('sleep 60 & echo $! >>$1; sleep 60');
