@@ -13,6 +13,7 @@ const SERVER = `
   import { createChildren } from ${JSON.stringify(new URL('../../../src/children/spawn.ts', import.meta.url).href)};
   const [file, polite] = process.argv.slice(-2);
   const children = createChildren();
+  process.on('SIGTERM', () => children.close().then(() => process.exit(0)));
   const forever = new AbortController().signal;
   const scripts = [
     "trap '' TERM; echo $$ >> $0; while :; do sleep 600; done",
@@ -21,7 +22,6 @@ const SERVER = `
   ];
   for (const script of scripts)
     await children.start({ argv: ['bash', '-c', script, file], cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdin: 'none', output: 'merged' }, forever);
-  process.on('SIGTERM', () => children.close().then(() => process.exit(0)));
   setInterval(() => {}, 1000);
 `;
 
