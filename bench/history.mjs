@@ -1,15 +1,15 @@
 // Measures a server on a large history: many threads, and one long one. Prints figures; gives no verdict.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from './client.mjs';
+import { ownKib, startHeddle } from './heddle-server.mjs';
 import { quantile } from './meter.mjs';
 
 const BENCH = path.dirname(fileURLToPath(import.meta.url));
-const ENTRY = path.join(process.env.OURS ?? path.join(BENCH, '..'), 'bin', 'heddle.js');
 const USAGE = `node bench/history.mjs [--threads 1000,50000] [--kib 62] [--items 150000] [--samples 100] [--scratch DIR] [--keep]
   threads  numbers of stored threads, measured one after the other
   kib      size of a thread on disk, about (62 KiB and 50,000 threads: 3 GiB)
@@ -46,50 +46,6 @@ function fill(data, threads) {
   if (status !== 0) throw new Error('the data could not be made');
   const bytes = fs.statSync(path.join(data, 'history', 'data.mdb')).size;
   console.log(`filled in ${((performance.now() - start) / 1000).toFixed(0)} s: ${(bytes / 2 ** 30).toFixed(2)} GiB`);
-}
-
-async function startServer(data) {
-  const start = performance.now();
-  const args = [
-    ENTRY,
-    'app-server',
-    '--backend',
-    'mock',
-    '--data-dir',
-    data,
-    '--listen',
-    'ws://127.0.0.1:0',
-    '--ws-auth',
-    'none',
-  ];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  const url = await new Promise((resolve, reject) => {
-    child.stderr.on('data', (chunk) => {
-      said += chunk;
-      const found = /listening on: (ws:\S+)/.exec(said);
-      if (found) resolve(found[1]);
-    });
-    child.on('close', () => reject(new Error(`the server ended: ${said}`)));
-  });
-  const ready = performance.now() - start;
-  return {
-    url,
-    ready,
-    pid: child.pid,
-    close: () =>
-      new Promise((resolve) => {
-        child.removeAllListeners('close');
-        child.on('close', resolve);
-        child.kill('SIGTERM');
-      }),
-  };
-}
-
-/** Memory that is the process's own: the mapped file is not. */
-function ownKib(pid) {
-  const text = fs.readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return Number(/^Anonymous:\s+(\d+) kB/m.exec(text)?.[1]);
 }
 
 const show = (what, times, more = '') =>
@@ -228,7 +184,7 @@ async function measure(threads) {
   try {
     fill(data, threads);
     console.log(`--- ${threads} threads`);
-    const server = await startServer(data);
+    const server = await startHeddle(data);
     console.log(`ready after ${server.ready.toFixed(0)} ms; ${(ownKib(server.pid) / 1024).toFixed(0)} MiB of its own`);
     const client = await connect(server.url);
     await lists(client);

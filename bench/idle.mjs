@@ -1,15 +1,12 @@
 // Measures a server that nobody uses: CPU and disk of ten minutes with loaded threads and no client. Prints figures; gives no verdict.
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from './client.mjs';
+import { startHeddle } from './heddle-server.mjs';
 
-const BENCH = path.dirname(fileURLToPath(import.meta.url));
-const ENTRY = path.join(process.env.OURS ?? path.join(BENCH, '..'), 'bin', 'heddle.js');
 const USAGE = `node bench/idle.mjs [--minutes 10] [--threads 100]
   threads  loaded, each with one turn; then every client leaves`;
 
@@ -39,30 +36,9 @@ function usage(pid) {
 }
 
 const data = fs.mkdtempSync(path.join(os.tmpdir(), 'heddle-idle-'));
-const args = [
-  'app-server',
-  '--backend',
-  'mock',
-  '--data-dir',
-  data,
-  '--listen',
-  'ws://127.0.0.1:0',
-  '--ws-auth',
-  'none',
-];
-const server = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
-const ended = new Promise((resolve) => server.on('close', resolve));
+const server = await startHeddle(data);
 try {
-  const url = await new Promise((resolve, reject) => {
-    let said = '';
-    server.stderr.on('data', (chunk) => {
-      said += chunk;
-      const found = /listening on: (ws:\S+)/.exec(said);
-      if (found) resolve(found[1]);
-    });
-    server.on('close', () => reject(new Error(`the server ended: ${said}`)));
-  });
-  const client = await connect(url);
+  const client = await connect(server.url);
   for (let index = 0; index < Number(values.threads); index += 1) {
     const { result } = await client.request('thread/start', { cwd: data });
     const completed = client.turnCompleted(result.thread.id);
@@ -83,7 +59,6 @@ try {
       `${after.bytes - before.bytes} bytes written to disk, ${after.writes - before.writes} calls that write (each wake of the loop may be one)`,
   );
 } finally {
-  server.kill('SIGTERM');
-  await ended;
+  await server.close();
   fs.rmSync(data, { recursive: true, force: true });
 }

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
 import { connect } from './client.mjs';
+import { ownKib } from './heddle-server.mjs';
 import { quantile } from './meter.mjs';
 import { startModel, Target } from './targets.mjs';
 
@@ -30,10 +31,6 @@ if (values.help) {
 const threadCount = Number(values.threads);
 const each = Math.ceil(Number(values.deltas) / threadCount);
 const GAP_MS = 2;
-
-function ownKib(pid) {
-  return Number(/^Anonymous:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]);
-}
 
 /** A session that is asked nothing but to listen, and says how late each delta came and with which text each thread ended. */
 class Listener {
