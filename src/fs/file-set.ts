@@ -101,12 +101,13 @@ class Place {
   async undo(): Promise<void> {
     const { content } = this.#effect;
     if (this.#progress === 'prepared') return;
-    const now = await versionAt(this.#name);
+    const now = await nowAt(this.#name);
     if (now === (content === null ? undefined : sha256(content))) {
       if (this.#old) await this.#putBack(this.#old);
       else if (content !== null) await rm(this.#name);
       await this.#folder.sync();
-    } else if (this.#progress === 'done') throw new Error('it has been changed by somebody else');
+    } else if (this.#progress === 'done' || (content === null && this.#old))
+      throw new Error('it has been changed by somebody else');
     this.#progress = 'prepared';
   }
 
@@ -145,6 +146,13 @@ class Place {
     old.forget();
   }
 }
+
+/** What is no file is nothing that we have put there. */
+const nowAt = (path: string): Promise<string | undefined> =>
+  versionAt(path).catch((error) => {
+    if (codeOf(error) === 'EISDIR' || codeOf(error) === 'ELOOP') return 'no file';
+    throw error;
+  });
 
 /** Some file systems know no second name for a file. */
 const linkOrCopy = (from: string, to: string): Promise<void> =>

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sha256 } from '../../../src/base/canonical.ts';
+import { isAppError } from '../../../src/base/errors.ts';
 import { NO_LEFTOVERS } from '../../../src/base/leftovers.ts';
 import { changeFiles, type FileEffect } from '../../../src/fs/file-set.ts';
 import { type Commits, NO_FILE } from '../../../src/fs/replacement.ts';
@@ -130,6 +131,31 @@ test('what somebody else has changed meanwhile is not taken back, and that is sa
   );
   await expect(changing).rejects.toMatchObject({ data: { isPartial: true }, message: /changed by somebody else/ });
   expect(await read('a')).toBe('mine');
+});
+
+const isWhole = (error: unknown): boolean => isAppError(error) && error.data.isPartial === undefined;
+
+test.each<[string, () => FileEffect[]]>([
+  ['a file where a folder has to be', () => [effect('x', null, 'x'), effect('x/y', null, 'y')]],
+  ['a file below a file', () => [effect('a', 'a\n', 'A\n'), effect('a/y', null, 'y')]],
+])('%s: nothing is changed, and nothing else is said', async (_what, effects) => {
+  const before = await names();
+  await expect(changeFiles(effects(), commits, open)).rejects.toSatisfy(isWhole);
+  expect(await names()).toEqual(before);
+  expect(await read('a')).toBe('a\n');
+});
+
+test('a removed file whose name somebody has taken meanwhile is not taken back, and that is said', async () => {
+  const failing = async () => {
+    await mkdir(at('a'));
+    throw new Error('the disk is gone');
+  };
+  const queues = new Queues();
+  const enter: typeof queues.enter = (queue, work, ...rest) =>
+    queues.enter(queue, queue !== 'none' && queue.key === at('b') ? failing : work, ...rest);
+  const shared = { queues: Object.assign(new Queues(), { enter }), leftovers: NO_LEFTOVERS };
+  const changing = changeFiles([effect('a', 'a\n', null), effect('b', 'b\n', 'B\n')], shared, open);
+  await expect(changing).rejects.toMatchObject({ data: { isPartial: true }, message: /changed by somebody else/ });
 });
 
 test('a folder that has become a link is not followed, neither to write nor to read', async () => {
