@@ -21,20 +21,18 @@ export function withoutChecksum(stored: string): string | undefined {
 export const SUM_LENGTH = DIGITS;
 
 const HEX = Buffer.from('0123456789abcdef');
-const sumOf = (stored: Buffer): number => crc32(stored.subarray(DIGITS));
 const digitOf = (sum: number, place: number): number => HEX[(sum >>> (4 * (DIGITS - 1 - place))) & 15] as number;
 
-export function hasChecksum(stored: Buffer): boolean {
-  if (stored.length < DIGITS) return false;
-  const sum = sumOf(stored);
+/** `stored` begins with the checksum, `text` is what follows in it. */
+export function hasChecksum(stored: Uint8Array, text: Uint8Array): boolean {
+  const sum = crc32(text);
   for (let place = 0; place < DIGITS; place += 1) if (stored[place] !== digitOf(sum, place)) return false;
   return true;
 }
 
-/** In place. */
-export function setChecksum(stored: Buffer): void {
-  const sum = sumOf(stored);
-  for (let place = 0; place < DIGITS; place += 1) stored[place] = digitOf(sum, place);
+export function writeChecksum(target: Uint8Array, start: number, text: Uint8Array): void {
+  const sum = crc32(text);
+  for (let place = 0; place < DIGITS; place += 1) target[start + place] = digitOf(sum, place);
 }
 
 /** A value that is not what was written: *unavailable* of kind `damaged`. */

@@ -4,7 +4,7 @@ import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { LINK_LENGTH, linkOf, textOf } from './chain.ts';
-import { GAP_MARK, gapOf } from './gaps.ts';
+import { gapOf } from './gaps.ts';
 import { below, beyond, type KeyRange } from './keys.ts';
 import type { CopyTarget, LogCopy } from './log-copy.ts';
 import type { Source } from './reader.ts';
@@ -38,19 +38,34 @@ const NOTABLE: ReadonlySet<string> = new Set([...OF_THE_THREAD, 'turnStarted', '
 const TYPE = Buffer.from('"type":"');
 /** Longer than each of their names. */
 const NAME_LENGTH = 24;
-const BLOBS = '"blobs":[';
-const BEGINNING = 40;
+const [QUOTE, COMMA, LETTER_B, LETTER_G] = [...Buffer.from('",bg')] as [number, number, number, number];
+/** Behind `{"`. */
+const FIRST_MEMBER = LINK_LENGTH + 2;
 
 /**
- * Members of canonical text are in order: long values are named before the event, and its type is the last one that is given.
- * Quotes inside of strings are escaped, so only members match.
+ * Members of canonical text are in order: the time comes first, long values are named before the event, and its type is the
+ * last one that is given. Quotes inside of strings are escaped, so only members match. Gaps begin otherwise.
  */
 function isNotable(record: Buffer): boolean {
-  const beginning = record.toString('latin1', LINK_LENGTH, LINK_LENGTH + BEGINNING);
-  if (beginning.startsWith(GAP_MARK) || beginning.includes(BLOBS)) return true;
-  const at = record.lastIndexOf(TYPE) + TYPE.length;
+  if (record[FIRST_MEMBER] === LETTER_G) return true;
+  let next = FIRST_MEMBER;
+  while (next < record.length && record[next - 1] !== COMMA) next += 1;
+  if (record[next] === QUOTE && record[next + 1] === LETTER_B) return true;
+  const at = endOfLast(TYPE, record);
   const name = record.toString('latin1', at, at + NAME_LENGTH);
   return NOTABLE.has(name.slice(0, name.indexOf('"')));
+}
+
+/** It lies near the end, where a call would cost more than to look. */
+function endOfLast(part: Buffer, record: Buffer): number {
+  const last = part[part.length - 1];
+  for (let end = record.length; end >= part.length; end -= 1) {
+    if (record[end - 1] !== last) continue;
+    let length = 1;
+    while (length < part.length && record[end - 1 - length] === part[part.length - 1 - length]) length += 1;
+    if (length === part.length) return end;
+  }
+  return 0;
 }
 
 const LATE_CHANGE = /"type":"(?:turnsReverted|itemCompleted)"/;

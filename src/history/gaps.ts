@@ -26,9 +26,9 @@ export interface Gap {
 }
 
 /** Records of events are canonical and begin otherwise. */
-export const GAP_MARK = '{"gap":';
+const MARK = '{"gap":';
 
-export const isGap = (record: string): boolean => record.startsWith(GAP_MARK, LINK_LENGTH);
+export const isGap = (record: string): boolean => record.startsWith(MARK, LINK_LENGTH);
 export const sealedGap = (link: Link, gap: Gap): string => sealed(link, JSON.stringify({ gap }));
 
 /** Undefined: the record is an event. Throws *SyntaxError* for what cannot be read. */
