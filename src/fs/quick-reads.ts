@@ -111,9 +111,12 @@ export class QuickReads {
   }
 }
 
+/** It counts as tmpfs too, and what is opened there may wait for a device, whatever the flags say. */
+const DEVICES = '/dev';
+
 /** Whether a folder and all above it are on local file systems: the way there leads through all of them. */
 async function isLocal(folder: string): Promise<boolean> {
-  if (!LOCAL.has((await statfs(folder)).type)) return false;
+  if (folder === DEVICES || !LOCAL.has((await statfs(folder)).type)) return false;
   const above = dirname(folder);
   return above === folder || isLocal(above);
 }

@@ -55,6 +55,16 @@ describe.skipIf(!isLocal)('on the spot', () => {
     expect(opened(join(base, 'file'))).toBe(true);
   });
 
+  it('is nothing where devices lie', async () => {
+    quick.stats('/dev/null');
+    quick.stats('/dev/shm/x');
+    await known();
+    await statfs('/dev');
+    expect(quick.stats('/dev/null')).toBeUndefined();
+    expect(quick.stats('/dev/shm/x')).toBeUndefined();
+    expect(opened('/dev/null')).toBe(false);
+  });
+
   it('is a small file, whole or in part, as far as it goes', async () => {
     const path = join(base, 'file');
     await known();
