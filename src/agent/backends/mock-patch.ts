@@ -4,7 +4,7 @@ const CHANGE = /^(add|replace|delete|move)\s+(\S+)(?:\s+(\S.*))?$/is;
 
 /** Undefined when the words are no change, or one of several is none. `\n` stands for the end of a line. */
 export function patchOf(words: string): string | undefined {
-  const changes = words.split(/\s+;\s+/).map(readChange);
+  const changes = words.split(/\s;\s/).map(readChange);
   if (changes.some((change) => change === undefined)) return undefined;
   return ['*** Begin Patch', ...changes, '*** End Patch'].join('\n');
 }
@@ -19,9 +19,9 @@ function readChange(words: string): string | undefined {
     case 'move':
       return /^\S+$/.test(rest) ? `*** Update File: ${path}\n*** Move to: ${rest}` : undefined;
     case 'replace': {
-      const [old, now, ...more] = rest.split(/\s+=>\s*/);
+      const [old, now, ...more] = rest.split(/\s=>/);
       if (old === undefined || now === undefined || more.length > 0) return undefined;
-      return [`*** Update File: ${path}`, '@@', ...signed('-', old), ...signed('+', now)].join('\n');
+      return [`*** Update File: ${path}`, '@@', ...signed('-', old.trimEnd()), ...signed('+', now.trimStart())].join('\n');
     }
     default:
       return undefined;
