@@ -13,14 +13,44 @@ export function cancelledBy(signal: AbortSignal): AppError {
     : new AppError('cancelled', 'cancelled', {}, { cause: signal.reason });
 }
 
+/** What waits for each signal: one listener does for all, and Node warns of a leak where there are more than ten. */
+const waiting = new WeakMap<AbortSignal, Set<{ readonly work: () => void }>>();
+
 /** Runs `work` once when the signal aborts, at once if it has; the returned function takes the listener away. */
 export function onAbort(signal: AbortSignal, work: () => void): () => void {
   if (signal.aborted) {
     work();
     return () => {};
   }
-  signal.addEventListener('abort', work, { once: true });
-  return () => signal.removeEventListener('abort', work);
+  const known = waiting.get(signal);
+  const all = known ?? new Set();
+  if (!known) {
+    waiting.set(signal, all);
+    signal.addEventListener('abort', runAll, { once: true });
+  }
+  const entry = { work };
+  all.add(entry);
+  return () => {
+    all.delete(entry);
+    if (all.size > 0 || waiting.get(signal) !== all) return;
+    waiting.delete(signal);
+    signal.removeEventListener('abort', runAll);
+  };
+}
+
+function runAll({ target }: Event): void {
+  const signal = target as AbortSignal;
+  const all = waiting.get(signal) ?? [];
+  waiting.delete(signal);
+  for (const { work } of all)
+    try {
+      work();
+    } catch (error) {
+      // As with listeners of their own: an error of one is nothing to the others.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
 }
 
 /** Settles as `promise` does, or rejects as *cancelled* as soon as the signal aborts. */
