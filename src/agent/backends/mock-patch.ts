@@ -21,7 +21,9 @@ function readChange(words: string): string | undefined {
     case 'replace': {
       const [old, now, ...more] = rest.split(/\s=>/);
       if (old === undefined || now === undefined || more.length > 0) return undefined;
-      return [`*** Update File: ${path}`, '@@', ...signed('-', old.trimEnd()), ...signed('+', now.trimStart())].join('\n');
+      return [`*** Update File: ${path}`, '@@', ...signed('-', old.trimEnd()), ...signed('+', now.trimStart())].join(
+        '\n',
+      );
     }
     default:
       return undefined;
