@@ -29,9 +29,18 @@ interface Tracked {
   after: FileState | null;
 }
 
+/** With its hunks, as it was worked out last: comparing is what takes time, and most files stay as they are. */
+interface Section {
+  readonly cwd: string;
+  readonly after: FileState | null;
+  /** Null: it is too long. */
+  readonly text: string | null;
+}
+
 export class TurnDiff {
   /** By the path that a file has now, or had when it was removed. */
   readonly #files = new Map<string, Tracked>();
+  readonly #sections = new WeakMap<Tracked, Section>();
 
   get isEmpty(): boolean {
     return this.#files.size === 0;
@@ -68,29 +77,35 @@ export class TurnDiff {
   text(cwd: string): string {
     let room = MAX_DIFF;
     const sections = [...this.#files]
-      .map(([path, file]) => ({ path, ...file }))
-      .filter((file) => !isSame(file))
-      .sort((one, other) => (one.path < other.path ? -1 : 1))
-      .map((file) => {
-        const section = leastLength(file) <= room ? sectionOf(file, cwd, true) : undefined;
-        const shown = section && section.length <= room ? section : sectionOf(file, cwd, false);
+      .filter(([path, file]) => !isSame(path, file))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([path, file]) => {
+        const section = leastLength(file) <= room ? this.#section(path, file, cwd) : null;
+        const shown = section !== null && section.length <= room ? section : sectionOf(path, file, cwd, false);
         room -= Math.min(room, shown.length);
         return shown;
       });
     return sections.join('');
   }
-}
 
-type Changed = Tracked & { readonly path: string };
+  #section(path: string, file: Tracked, cwd: string): string | null {
+    const known = this.#sections.get(file);
+    if (known?.cwd === cwd && known.after === file.after) return known.text;
+    const text = sectionOf(path, file, cwd, true);
+    const section = { cwd, after: file.after, text: text.length > MAX_DIFF ? null : text };
+    this.#sections.set(file, section);
+    return section.text;
+  }
+}
 
 /** Known without comparing: a file that came or went is shown whole. */
 const leastLength = ({ before, after }: Tracked): number =>
   before === null || after === null ? (before ?? after)!.text.length : 0;
 
-const isSame = ({ path, origin, before, after }: Changed): boolean =>
+const isSame = (path: string, { origin, before, after }: Tracked): boolean =>
   before === null ? after === null : after !== null && path === origin && before.text === after.text;
 
-function sectionOf({ path, origin, before, after }: Changed, cwd: string, withHunks: boolean): string {
+function sectionOf(path: string, { origin, before, after }: Tracked, cwd: string, withHunks: boolean): string {
   const [from, to] = [`a/${nameIn(origin, cwd)}`, `b/${nameIn(path, cwd)}`];
   const [oldText, newText] = [before?.text ?? '', after?.text ?? ''];
   const lines = [`diff --git ${from} ${to}`];

@@ -105,6 +105,22 @@ test('a turn is shown from what was there before it to what is there now', () =>
   );
 });
 
+test('shown again, a turn is what it is by then, from where one looks by then', () => {
+  const turn = new TurnDiff();
+  const hunks = () => turn.text('/w').match(/^[-+][^-+].*$/gm);
+  turn.add([{ path: '/w/a', before: file('1\n'), after: file('2\n') }]);
+  expect([hunks(), hunks()]).toEqual([
+    ['-1', '+2'],
+    ['-1', '+2'],
+  ]);
+  turn.add([
+    { path: '/w/a', before: file('2\n'), after: file('3\n') },
+    { path: '/w/b', before: null, after: file('b\n') },
+  ]);
+  expect(hunks()).toEqual(['-1', '+3', '+b']);
+  expect(turn.text('/').match(/^diff .*$/gm)).toEqual(['diff --git a/w/a b/w/a', 'diff --git a/w/b b/w/b']);
+});
+
 test('moves, removals and what comes to nothing', () => {
   const turn = new TurnDiff();
   turn.add([{ path: '/w/to', movedFrom: '/w/from', before: file('a\n'), after: file('b\n') }]);
