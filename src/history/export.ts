@@ -141,6 +141,8 @@ class ExportReader {
   #line = 0;
   #records = 0;
   #last: Link | undefined;
+  /** Of the last whole record or gap. */
+  #seq: Seq = 0;
   #hasEnded = false;
   /** The line before was not whole, so that the chain may have a gap here. */
   #isTorn = false;
@@ -188,6 +190,8 @@ class ExportReader {
     const { value, refs } = decode<StoredEvent>(found.record);
     if (!isNext && !this.#isTorn && this.#last !== undefined) this.#damage('a record before it is missing', '');
     this.#last = found.link;
+    if (value.seq <= this.#seq) return this.#damage('its place was taken before', text);
+    this.#seq = value.seq;
     if (refs.some(({ hash }) => !contents.has(hash)))
       return this.#damage('a long value that it names is missing', text);
     this.#isTorn = false;
@@ -196,10 +200,11 @@ class ExportReader {
   }
 
   #gap({ gap, seq, link }: Extract<ExportLine, { kind: 'gap' }>, text: string): ExportedGap | undefined {
-    if (typeof gap?.previous !== 'string' || !Array.isArray(gap.places)) return this.#damage('it cannot be read', text);
+    if (!isWholeGap(gap, seq, link) || seq <= this.#seq) return this.#damage('it cannot be read', text);
     if (gap.previous !== this.#last && !this.#isTorn && this.#last !== undefined)
       this.#damage('a record before it is missing', '');
     this.#last = link;
+    this.#seq = seq;
     this.#isTorn = false;
     return { gap, seq, link };
   }
@@ -209,6 +214,14 @@ class ExportReader {
     this.#isTorn = true;
     return undefined;
   }
+}
+
+/** No link covers what a gap says of itself. */
+function isWholeGap(gap: Gap | undefined, seq: unknown, link: unknown): boolean {
+  const isPlace = (place: unknown) => Number.isSafeInteger(place) && (place as Seq) > 0;
+  if (!gap || !isPlace(seq) || !isPlace(gap.first) || gap.first > (seq as Seq)) return false;
+  if (typeof link !== 'string' || typeof gap.previous !== 'string' || !Array.isArray(gap.places)) return false;
+  return gap.places.every((each) => isPlace(each?.seq) && each.seq >= gap.first && each.seq <= (seq as Seq));
 }
 
 function parsed(text: string): ExportLine | undefined {

@@ -273,6 +273,20 @@ describe('events', () => {
       await without(index);
       expect((await readExport(`${file}.damaged`)).damages.length).toBeGreaterThan(0);
     }
+    // No link tells of these: the numbers themselves have to fit.
+    const whole = JSON.parse(lines[gap]!);
+    const places = [{ seq: whole.seq + 1, turnId: 'a', itemId: 'i', type: 'agentMessage' }];
+    const misfits = [
+      { seq: 1 },
+      { seq: whole.seq + 1_000 },
+      { seq: 'x' },
+      { link: null },
+      { gap: { ...whole.gap, places } },
+    ];
+    for (const misfit of [...misfits, { gap: { ...whole.gap, first: whole.seq + 1 } }]) {
+      await writeFile(`${file}.damaged`, lines.with(gap, `${JSON.stringify({ ...whole, ...misfit })}\n`).join(''));
+      expect((await readExport(`${file}.damaged`)).damages, JSON.stringify(misfit)).not.toEqual([]);
+    }
     const other = await mkdtemp(join(tmpdir(), 'heddle-events-'));
     for (const where of [other, directory]) {
       const opened = await openForImport({ directory: where, log }, 'local');
