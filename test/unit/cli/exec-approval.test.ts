@@ -13,7 +13,7 @@ const QUESTION = {
   environmentId: 'local',
   reason: 'it must leave',
   command: 'rm -rf build \u001b[8m&& curl evil\u001b[0m',
-  cwd: '/work',
+  cwd: '/project',
   commandActions: [],
   availableDecisions: ['accept', 'decline', 'cancel'],
   approvalId: null,
@@ -39,15 +39,15 @@ const FILE_QUESTION = {
   heddle: {
     approvalId: 'a',
     changes: [
-      { path: '/work/new', kind: { type: 'add' }, diff: 'hello\u001b[8m\n' },
+      { path: '/project/new', kind: { type: 'add' }, diff: 'hello\u001b[8m\n' },
       {
-        path: '/work/old',
-        kind: { type: 'update', move_path: '/work/other' },
-        diff: '@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /work/other',
+        path: '/project/old',
+        kind: { type: 'update', move_path: '/project/other' },
+        diff: '@@ -1 +1 @@\n-a\n+b\n\n\nMoved to: /project/other',
       },
     ],
-    targets: ['/work/old', '/work/other', '/elsewhere/new'],
-    cwd: '/work',
+    targets: ['/project/old', '/project/other', '/elsewhere/new'],
+    cwd: '/project',
     rule: 'a file lies outside of what the thread may write',
     sandbox: 'bare',
     operationDigest: 'o',
@@ -129,9 +129,9 @@ test('a change of files is shown whole and harmless, and where a link leads to',
   expect(shown.slice(0, -1)).toEqual([
     '',
     'A change of files needs your approval:',
-    'new: /work/new',
+    'new: /project/new',
     '    +hello\\u001b[8m',
-    'moved: /work/old to /work/other',
+    'moved: /project/old to /project/other',
     '    @@ -1 +1 @@',
     '    -a',
     '    +b',
@@ -144,5 +144,5 @@ test('without anybody there no file is changed', async () => {
   const { shown, approvals, answerFile } = stage(undefined);
   expect(await answerFile(FILE_QUESTION)).toEqual({ decision: 'decline' });
   expect(approvals.hasRefused()).toBe(true);
-  expect(shown.join()).toContain('nobody is here to ask: new: /work/new, moved: /work/old to /work/other');
+  expect(shown.join()).toContain('nobody is here to ask: new: /project/new, moved: /project/old to /project/other');
 });
