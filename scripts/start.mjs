@@ -99,7 +99,7 @@ async function runTurn(endpoint) {
       say(paint(36, `  $ ${params.item.command}`));
     else if (method === 'item/commandExecution/requestApproval') {
       say(paint(33, `  approval asked for: ${params.command}`));
-      detail(`sandbox: ${params.heddle.sandbox}; this demo accepts, a client would ask its user`);
+      detail('it would run outside the sandbox; this demo accepts, a client would ask its user');
       send({ id, result: { decision: 'accept' } });
     } else if (id !== undefined) send({ id, error: { code: -32601, message: 'not in this demo' } });
     else if (method === 'turn/completed') ended(params.turn);
@@ -124,7 +124,8 @@ function explain({ address, tokenFile }) {
   say(`  token file:  ${tokenFile}   (send it as \`Authorization: Bearer …\`)`);
   say(`  one turn:    node bin/heddle.js exec "say hello" --data-dir ${data}`);
   say('  your model:  node bin/heddle.js app-server --backend runtime --listen ws://127.0.0.1:4500');
-  say('  as a child:  node bin/heddle.js app-server          (JSON lines on standard input and output)');
+  say('               (needs a provider in config.yaml, see README.md)');
+  say('  as a child:  node bin/heddle.js app-server --backend mock   (JSON lines on standard input and output)');
 }
 
 async function main() {

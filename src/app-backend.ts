@@ -36,12 +36,18 @@ function createConfiguredBackend({ config, keys, environment }: BackendParts): B
     provider: async (id) => {
       const provider = providerOf(await config.load(), id);
       if (provider.baseUrl === undefined) throw new AppError('unavailable', `the provider ${id} has no base_url`);
+      const apiKey = await apiKeyOf(provider, environment, keys);
+      if (apiKey === undefined && provider.envKey !== undefined)
+        throw new AppError(
+          'unavailable',
+          `the environment variable ${provider.envKey}, which holds the key of the provider ${id}, is empty: set it for the server, or leave \`env_key\` out of the configuration`,
+        );
       return {
         access: {
           id: provider.id,
           baseUrl: provider.baseUrl,
           wire: provider.wire,
-          apiKey: await apiKeyOf(provider, environment, keys),
+          apiKey,
           headers: provider.headers,
           query: provider.query,
           streamIdleMs: provider.streamIdleMs,

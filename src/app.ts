@@ -20,6 +20,7 @@ import { createChildren } from './children/spawn.ts';
 import { catalogueHandlers } from './config/catalogues.ts';
 import { checkCeiling } from './config/ceiling.ts';
 import { barredByCeiling } from './config/consent.ts';
+import { problemText } from './config/faults.ts';
 import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
@@ -90,6 +91,8 @@ export interface App extends Closable {
   readonly backend: BackendName;
   /** Nobody chose the backend: it is `unavailable` for want of a choice. */
   readonly isBackendUnchosen: boolean;
+  /** Why the configuration file was not used at the start, with its place. */
+  readonly configProblem: string | undefined;
   /** Real path of the data directory. */
   readonly dataDirectory: string;
   readonly config: ConfigSource;
@@ -113,7 +116,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { directory } = ownership;
   try {
     const config = createConfigSource({ dataDirectory: directory, flags });
-    const { config: initial } = await config.state();
+    const { config: initial, problem } = await config.state();
     const backendName = chosenBackend(initial.backend);
     const latest = { config: initial };
     const history = await (options.openHistory ?? openLmdbHistory)({
@@ -241,6 +244,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     return {
       backend: backendName ?? 'unavailable',
       isBackendUnchosen: backendName === undefined,
+      configProblem: problem && problemText(problem),
       dataDirectory: directory,
       config,
       announce: (reach) => ownership.announce(reach),

@@ -1,9 +1,10 @@
 // Secrets in files: read once at start, refused when other users of the machine can read them, made when none was given.
 
 import { randomBytes } from 'node:crypto';
-import { chmod, type FileHandle, link, mkdir, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { chmod, type FileHandle, link, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { makeFolders } from '../base/folders.ts';
 
 /** Largest secret file that makes sense, in bytes. */
 const MAX_SECRET_BYTES = 64 * 1024;
@@ -31,7 +32,8 @@ async function readGuarded(path: string): Promise<string> {
     return await file.readFile('utf8');
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('unavailable', `failed to read websocket auth secret ${path}: ${messageOf(error)}`);
+    const advice = codeOf(error) === 'ENOENT' ? `; make one: heddle token new --file ${path}` : '';
+    throw new AppError('unavailable', `failed to read websocket auth secret ${path}: ${messageOf(error)}${advice}`);
   } finally {
     await file?.close();
   }
@@ -54,7 +56,7 @@ async function isReachableByOthers(path: string): Promise<boolean> {
  */
 export async function ownToken(dataDirectory: string): Promise<{ readonly token: string; readonly file: string }> {
   const file = join(dataDirectory, 'ws-token');
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  makeFolders(dataDirectory);
   const draft = join(dataDirectory, `.ws-token-${randomBytes(6).toString('hex')}`);
   try {
     await stat(file);

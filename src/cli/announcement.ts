@@ -23,8 +23,13 @@ function linesOf({ address, tokenFile }: Listener): readonly string[] {
   return lines;
 }
 
-/** What to do when nobody has chosen who runs the turns. */
-export function backendLines({ isBackendUnchosen, config }: App): readonly string[] {
+/** What to do when the configuration cannot be used, or nobody has chosen who runs the turns. */
+export function backendLines({ isBackendUnchosen, configProblem, config }: App): readonly string[] {
+  if (configProblem !== undefined)
+    return [
+      `the configuration cannot be used, so turns will fail: ${configProblem}`,
+      ...(isBackendUnchosen ? ['mend it, then start again: who runs the turns is chosen at the start'] : []),
+    ];
   if (!isBackendUnchosen) return [];
   return [
     'no backend is chosen, so every turn will fail: start with `--backend runtime` (a model provider) or `--backend mock`',

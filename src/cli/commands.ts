@@ -7,6 +7,7 @@ import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { historyCommand } from './history.ts';
+import { helpFor, misread } from './misread.ts';
 import { tokenCommand } from './token.ts';
 
 /** Widest help that is easy to read, in columns. */
@@ -17,7 +18,7 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   try {
     return await dispatch(argv);
   } catch (error) {
-    process.stderr.write(complaintOf(error, `heddle ${argv[0]?.startsWith('-') === false ? `${argv[0]} ` : ''}--help`));
+    process.stderr.write(complaintOf(error, helpFor(argv)));
     return exitCodeOf(error);
   }
 }
@@ -43,7 +44,9 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     .wrap(Math.min(process.stdout.columns ?? WIDEST, WIDEST))
     .exitProcess(false)
     .fail((text: string | null, error: unknown) => {
-      throw isMisread(error) || !error ? new AppError('invalid', oneLine(text ?? messageOf(error))) : error;
+      throw isMisread(error) || !error
+        ? new AppError('invalid', misread(oneLine(text ?? messageOf(error)), argv))
+        : error;
     });
   for (const add of [appServerCommand, execCommand, tokenCommand, historyCommand]) add(cli, outcome);
   await cli.parseAsync();

@@ -2,6 +2,7 @@
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { AppError } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
 
 /** Set when the bundle is made. */
@@ -11,6 +12,8 @@ export const VERSION: string = typeof HEDDLE_VERSION === 'string' ? HEDDLE_VERSI
 
 /** `--data-dir`, else `HEDDLE_HOME`, else `~/.heddle`; absolute. */
 export function dataDirectoryOf(flag: string | undefined): string {
+  // An empty variable in a script is not meant as a choice of the default.
+  if (flag === '') throw new AppError('invalid', '`--data-dir` is empty; name a directory');
   return resolve(flag || process.env.HEDDLE_HOME || join(homedir(), '.heddle'));
 }
 

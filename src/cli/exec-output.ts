@@ -64,7 +64,8 @@ export class PlainOutput implements ExecOutput {
     const done = paramsOf(notification, itemCompleted)?.item;
     if (done) this.#completed(done);
     const failure = paramsOf(notification, errorNotice);
-    if (failure?.willRetry) this.note(`${failure.error.message} (it is tried again)`, 'yellow');
+    if (failure?.willRetry)
+      this.note([failure.error.message, failure.error.additionalDetails].filter(Boolean).join(': '), 'yellow');
     const status = paramsOf(notification, threadStatusChanged)?.status;
     if (status?.type === 'active' && status.activeFlags.includes('waitingOnApproval'))
       this.note('it waits for an approval', 'yellow');

@@ -1,12 +1,13 @@
 // What the commands of heddle history do, from the data directory to the exit code.
 
-import { createWriteStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, codeOf, isAppError } from '../base/errors.ts';
 import type { ExportVerdict } from '../history/export.ts';
+import { recordsFile } from '../history/places.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
 import { unreadable } from '../history/read-only.ts';
 import { processLog, VERSION } from './environment.ts';
@@ -17,7 +18,8 @@ import { plural } from './terminal.ts';
 const QUICK_MS = 400;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const sizeOf = (bytes: number): string =>
+  bytes < 2 ** 20 ? `${(bytes / 2 ** 10).toFixed(0)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 /** A damaged file can end the process that reads it, so that another one reads. */
 export async function verifyApart(directory: string, thread: string | undefined): Promise<ExitCode> {
@@ -89,9 +91,10 @@ async function toStandardOutput(lines: AsyncIterable<string>): Promise<void> {
 
 async function toNewFile(path: string, lines: AsyncIterable<string>): Promise<void> {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
-  await pipeline(Readable.from(lines), file).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
-    throw new AppError('unavailable', `${path} exists: name another file`);
+  await pipeline(Readable.from(lines), file).catch(async (error: unknown) => {
+    if (codeOf(error) === 'EEXIST') throw new AppError('unavailable', `${path} exists: name another file`);
+    await rm(path, { force: true });
+    throw error;
   });
 }
 
@@ -159,17 +162,22 @@ export async function showStats(directory: string, isJson: boolean): Promise<Exi
         `${tenant}: ${plural(threads, 'thread')} (${archived} archived), ${plural(turns, 'turn')}, ${plural(events, 'event')}`,
       );
     say(
-      `${mebibytes(stats.bytes)} in ${plural(stats.rows, 'row')}, of which ${mebibytes(stats.freeBytes)} would come back with \`heddle history compact\``,
+      `${sizeOf(stats.bytes)} in ${plural(stats.rows, 'row')}, of which ${sizeOf(stats.freeBytes)} would come back with \`heddle history compact\``,
     );
-    say(`${plural(stats.blobs, 'long value')}, ${mebibytes(stats.blobBytes)}; format ${stats.format}`);
+    say(`${plural(stats.blobs, 'long value')}, ${sizeOf(stats.blobBytes)}; format ${stats.format}`);
   });
 }
 
 export async function compactNow(directory: string): Promise<ExitCode> {
   const { compactHistory } = await import('../history/compact.ts');
+  if (!existsSync(recordsFile(directory)))
+    throw new AppError(
+      'notFound',
+      `there is no history in ${directory}; \`--data-dir\` or HEDDLE_HOME names another directory`,
+    );
   return owning(directory, async (owned) => {
     const { before, after, blobsRemoved } = await compactHistory(owned);
-    say(`${mebibytes(before)} before, ${mebibytes(after)} after; ${plural(blobsRemoved, 'long value')} removed`);
+    say(`${sizeOf(before)} before, ${sizeOf(after)} after; ${plural(blobsRemoved, 'long value')} removed`);
     return EXIT.done;
   });
 }

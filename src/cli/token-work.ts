@@ -19,7 +19,8 @@ export async function newToken(path: string): Promise<ExitCode> {
   const digest = createHash('sha256').update(token).digest('hex');
   process.stdout.write(
     `token file: ${file}\nsha256: ${digest}\n` +
-      `serve with: heddle app-server --listen ws://127.0.0.1:0 --ws-auth capability-token --ws-token-file ${file}\n`,
+      `as a token:  heddle app-server --listen ws://127.0.0.1:0 --ws-auth capability-token --ws-token-file ${file}\n` +
+      `as a secret: heddle app-server … --ws-auth signed-bearer-token --ws-shared-secret-file ${file}\n`,
   );
   return EXIT.done;
 }

@@ -115,7 +115,14 @@ function unreachable(address: string, error: unknown): AppError {
       'unavailable',
       `cannot connect to ${address}: it does not answer in TLS; is it a \`ws://\` port?`,
     );
-  return new AppError('unavailable', `cannot connect to ${address}: ${messageOf(error)}`, {}, { cause: error });
+  const isAbsent = ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
+  const advice = isAbsent ? '; does a server run there? `heddle app-server status` tells of those on this machine' : '';
+  return new AppError(
+    'unavailable',
+    `cannot connect to ${address}: ${messageOf(error)}${advice}`,
+    {},
+    { cause: error },
+  );
 }
 
 /** OpenSSL says so of whatever it cannot read as TLS. */

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
+import { makeFolders } from '../base/folders.ts';
 import { silentLog } from '../base/log.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { openBlobs, syncDirectory, syncFile } from './blobs.ts';
@@ -29,8 +30,8 @@ export interface Backup {
  */
 export async function backupHistory({ rows, directory }: OpenedHistory, to: string): Promise<Backup> {
   if (existsSync(to) && (await readdir(to)).length > 0)
-    throw new AppError('invalid', `${to} is not empty; name a directory that is`);
-  await mkdir(recordsDirectory(to), { recursive: true, mode: 0o700 });
+    throw new AppError('invalid', `${to} is not empty; name an empty directory or a new one`);
+  makeFolders(recordsDirectory(to));
   await rows.backup(recordsDirectory(to));
   const copied = new LmdbRows(recordsDirectory(to));
   try {

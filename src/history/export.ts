@@ -124,11 +124,13 @@ export async function readExport(
 ): Promise<ExportVerdict> {
   const reader = new ExportReader();
   const input = createReadStream(file);
-  const opened = new Promise<never>((_, reject) => input.once('error', reject));
-  opened.catch(() => {});
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    const record = reader.read(text);
-    if (record !== undefined) await take(record);
+  try {
+    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      const record = reader.read(text);
+      if (record !== undefined) await take(record);
+    }
+  } catch (error) {
+    if (error !== input.errored) throw error;
   }
   if (input.errored) throw new AppError('notFound', `${file} cannot be read: ${messageOf(input.errored)}`);
   return reader.end();

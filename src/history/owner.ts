@@ -1,6 +1,6 @@
 // Who runs on a data directory: a kernel lock, and a file that says how to reach its holder.
 
-import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 // Timers that keep the process alive: nothing else does while it waits here.
@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { makeFolders } from '../base/folders.ts';
 
 export interface OwnerInfo {
   readonly pid: number;
@@ -87,7 +88,7 @@ export async function takeOwnership(options: {
 /** Synchronous, as is `introduce`: every start waits for it, and nothing else is to be done yet. */
 function openDirectory(path: string): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolders(path);
     return realpathSync.native(path);
   } catch (error) {
     throw new AppError(
@@ -111,12 +112,13 @@ async function showPresence(lock: FileHandle): Promise<void> {
 
 async function occupied(directory: string): Promise<AppError> {
   const owner = await introduced(directory);
+  const isPrivate = owner?.endpoints.every((endpoint) => endpoint === 'stdio://');
   const who = owner
-    ? `pid ${owner.pid}, started ${owner.startedAt}, reachable at ${owner.endpoints.join(', ') || 'no address yet'}`
+    ? `pid ${owner.pid}, started ${owner.startedAt}, ${isPrivate ? 'serving its own client only' : `reachable at ${owner.endpoints.join(', ')}`}`
     : 'it has not said who it is';
   return new AppError(
     'unavailable',
-    `another server uses the data directory ${directory} (${who}): connect to it, stop it, or name another directory`,
+    `another server uses the data directory ${directory} (${who}): ${isPrivate ? '' : 'connect to it, '}stop it, or name another directory`,
     { kind: 'owned', directory, ...owner },
   );
 }

@@ -2,10 +2,11 @@
 
 import { randomBytes } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, mkdir, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, rename, stat, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
+import { makeFolders } from '../base/folders.ts';
 
 /** The longest path that all systems we run on can bind, in bytes. */
 export const MAX_SOCKET_PATH_BYTES = 103;
@@ -55,7 +56,7 @@ export function inUse(path: string): AppError {
 }
 
 async function safeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder);
   const facts = await stat(folder);
   const isOurs = facts.uid === 0 || facts.uid === process.getuid?.();
   const isOpen = (facts.mode & WRITABLE_BY_OTHERS) !== 0 && (facts.mode & STICKY) === 0;

@@ -52,7 +52,15 @@ test(
     expect(await history(other, 'verify', '--thread', thread)).toMatchObject({ code: 0 });
     const missing = await history(data, 'export', 'no-such-thread');
     expect(missing).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('thread not found') });
-    expect(await history(other, 'import', join(out, 'no-such-file'))).toMatchObject({ code: 1 });
+    const none = join(out, 'none.jsonl');
+    expect(await history(data, 'export', 'no-such-thread', '-o', none)).toMatchObject({ code: 1 });
+    expect(existsSync(none)).toBe(false);
+    const empty = await run(['history', 'compact', '--data-dir', join(out, 'nothing')]);
+    expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/^heddle: there is no history in .*\n$/) });
+    expect(await history(other, 'import', join(out, 'no-such-file'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cannot be read'),
+    });
   },
   LIMIT_MS,
 );

@@ -10,7 +10,7 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['serve'], /unknown/i],
   [['app-server', 'extra'], /unknown/i],
   [['app-server', '--lisen', 'off'], /unknown argument: lisen/i],
-  [['app-server', '--backend'], /not enough arguments/i],
+  [['app-server', '--backend'], /`--backend` needs a value/],
   [['app-server', '--backend', 'gpt'], /choose `runtime`, `mock` or `unavailable`/],
   [['app-server', '--backend', 'external'], /`external` is not available; choose/],
   [['app-server', '--backend', 'mock', '--backend', 'mock'], /given 2 times; give it once/],
@@ -32,6 +32,12 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['token', 'sign', '--secret-file', '/none', '--sub', 'x', '--expires', 'soon'], /such as 30m/],
   [['token', 'sign', '--sub', 'x'], /--secret-file PATH/],
   [['history'], /heddle history verify/],
+  [['exc'], /unknown command `exc`; did you mean `exec`/],
+  [['history', 'foo'], /unknown command `history foo`/],
+  [['history', 'export'], /an argument is missing/],
+  [['app-server', '--listen'], /`--listen` needs a value/],
+  [['app-server', '--data-dir', ''], /`--data-dir` is empty/],
+  [['exec', 'say', 'hello'], /put it in quotation marks/],
   [['exec'], /the prompt is empty/],
   [['exec', ' '], /the prompt is empty/],
   [['exec', 'x', '--cd', '/nowhere/at/all'], /is no folder/],
@@ -71,6 +77,34 @@ test('the data directory that cannot be made is named: code 1', async () => {
   const { code, stderr } = await run(['app-server', '--data-dir', join(file, 'data')]);
   expect(code).toBe(1);
   expect(stderr).toContain('the data directory');
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a data directory where nothing can be made is refused, not tried for ever',
+  async () => {
+    const { code, stderr } = await run(['app-server', '--data-dir', '/proc/heddle/data']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('the data directory /proc/heddle/data cannot be used');
+  },
+);
+
+test('a configuration that cannot be used is said with its place, not taken for none', async () => {
+  const data = scratch();
+  writeFileSync(join(data, 'config.yaml'), 'backend: mock\nsandbox_mode: [\n');
+  const { code, stderr } = await run(['exec', 'say hello', '--data-dir', data]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/the configuration cannot be used.*config\.yaml:\d+:\d+: /);
+  expect(stderr).not.toContain('no backend is chosen');
+});
+
+test('a provider whose key is not there is not asked, and the variable is named', async () => {
+  const data = scratch();
+  const local = { base_url: 'http://127.0.0.1:9/v1', wire_api: 'chat', env_key: 'NO_SUCH_KEY' };
+  const settings = { backend: 'runtime', model: 'm', model_provider: 'local', model_providers: { local } };
+  writeFileSync(join(data, 'config.yaml'), JSON.stringify(settings));
+  const { code, stderr } = await run(['exec', 'say hello', '--data-dir', data]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('the environment variable NO_SUCH_KEY');
 });
 
 test('help and version are there, and start nothing', async () => {
