@@ -36,12 +36,16 @@ export function jsonOutput({ out, err }: Streams): ExecOutput {
   };
 }
 
+/** Milliseconds in which a question that is ours to answer has come. */
+const SOON_MS = 500;
+
 /** Keeps lines whole: a text that goes to the other stream of one terminal begins on a line of its own. */
 export class PlainOutput implements ExecOutput {
   readonly #streams: Streams;
   readonly #paint: Paint;
   readonly #isOneScreen: boolean;
   #openLine: keyof Streams | undefined;
+  #soon: NodeJS.Timeout | undefined;
 
   constructor(streams: Streams, environment: Readonly<Record<string, string | undefined>>) {
     this.#streams = streams;
@@ -68,7 +72,7 @@ export class PlainOutput implements ExecOutput {
       this.note([failure.error.message, failure.error.additionalDetails].filter(Boolean).join(': '), 'yellow');
     const status = paramsOf(notification, threadStatusChanged)?.status;
     if (status?.type === 'active' && status.activeFlags.includes('waitingOnApproval'))
-      this.note('it waits for an approval', 'yellow');
+      this.#noteSoon('it waits for an approval that others may give', 'yellow');
     const said = paramsOf(notification, warning);
     if (said) this.note(`warning: ${said.message}`, 'yellow');
   }
@@ -78,6 +82,12 @@ export class PlainOutput implements ExecOutput {
       this.note(headOf(change), 'bold');
       for (const line of bodyOf(change)) this.note(line);
     }
+  }
+
+  /** Unless something else is printed meanwhile, such as the question itself. */
+  #noteSoon(text: string, style: Style): void {
+    clearTimeout(this.#soon);
+    this.#soon = setTimeout(() => this.note(text, style), SOON_MS).unref();
   }
 
   #completed(item: Item): void {
@@ -98,6 +108,7 @@ export class PlainOutput implements ExecOutput {
 
   #write(to: keyof Streams, text: string, endsLine = text.endsWith('\n')): void {
     if (text === '') return;
+    clearTimeout(this.#soon);
     if (this.#isOneScreen && this.#openLine !== to) this.#endLine(this.#openLine);
     this.#streams[to].write(text);
     if (endsLine) this.#openLine = undefined;

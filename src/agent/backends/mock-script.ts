@@ -29,7 +29,7 @@ export type Step =
 
 export const EXPLANATION =
   'This is the mock model: it thinks nothing of its own and follows a script. Write one step a line, for example: ' +
-  '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), ' +
+  '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), "patch add notes.txt one", ' +
   '"fail", "fail overloaded", "fail cut", "hang".';
 
 const MAX_WORDS = 1_000_000;
