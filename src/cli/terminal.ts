@@ -24,7 +24,7 @@ export function paintFor(
 
 /** Control characters, escape sequences among them, and marks that reorder text; newlines and tabs are neither. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** What came from a model or a command, with everything that a terminal would obey or hide made visible. */
 export function visible(text: string): string {

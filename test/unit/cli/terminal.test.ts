@@ -7,6 +7,7 @@ import { folded, paintFor, visible } from '../../../src/cli/terminal.ts';
 test('escape sequences and hidden marks are shown, not obeyed', () => {
   expect(visible('\u001b[2Jrm\u202e -rf\u0007')).toBe('\\u001b[2Jrm\\u202e -rf\\u0007');
   expect(visible('one\r\ntwo\tthree\n')).toBe('one\ntwo\tthree\n');
+  expect(visible('a\u061cb\u2028c\u2029')).toBe('a\\u061cb\\u2028c\\u2029');
 });
 
 test('no text keeps a control character but newline and tab', () => {
