@@ -6,11 +6,10 @@ import { cancelledBy, onAbort, throwIfAborted } from '../../base/signals.ts';
 import { turnError } from '../../model/turn.ts';
 import type { BackendEvent, TurnRequest } from '../backend.ts';
 import { type ModelClient, ModelError, type ModelRequest } from '../models/client.ts';
-import { commandToolSpec } from './command-tool.ts';
 import type { Conversation } from './conversation.ts';
 import { type Failure, failureOf, retryDelayMs, retryingError } from './model-failure.ts';
-import { patchToolSpec } from './patch-tool.ts';
 import { ResponseItems } from './response-items.ts';
+import { toolsOf } from './tools.ts';
 
 export interface Retries {
   /** Silent repeats of a request of which nothing came back. */
@@ -147,7 +146,7 @@ function requestOf(run: Run): ModelRequest {
     model: settings.model,
     instructions,
     context: run.conversation.items,
-    tools: [commandToolSpec, patchToolSpec],
+    tools: toolsOf(run.turn).map(({ spec }) => spec),
     effort: settings.effort,
     summary: settings.summary,
     ...(outputSchema === undefined ? {} : { outputSchema }),

@@ -3,8 +3,11 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type Infer, schema } from '../../model/schema.ts';
-import type { Command, CommandResult } from '../backend.ts';
+import type { Command, CommandResult, ToolHost, TurnRequest } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
+import type { ToolCall } from './conversation.ts';
+import { applyPatch, readShellPatch } from './patch-tool.ts';
+import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
 export const COMMAND_TOOL = 'exec_command';
 
@@ -12,7 +15,7 @@ export const COMMAND_TOOL = 'exec_command';
 const MAX_OUTPUT_TOKENS = 10_000;
 const CHARACTERS_PER_TOKEN = 4;
 
-export const commandToolSpec: ToolSpec = {
+const commandToolSpec: ToolSpec = {
   name: COMMAND_TOOL,
   description:
     'Runs a shell command line and returns its exit code and output, standard output and standard error together. ' +
@@ -51,22 +54,25 @@ const CommandArguments = schema(() =>
 );
 type CommandArguments = Infer<typeof CommandArguments>;
 
-export type ReadCommand =
-  | { readonly command: Command; readonly maxOutputTokens: number }
-  /** The arguments cannot be used; the text tells the model why. */
-  | { readonly problem: string };
+export const commandTool: Tool = { spec: commandToolSpec, run };
 
-export function readCommand(argumentsText: string, cwd: string): ReadCommand {
-  let value: unknown;
-  try {
-    value = JSON.parse(argumentsText);
-  } catch (error) {
-    return { problem: `The arguments of ${COMMAND_TOOL} are no JSON: ${(error as Error).message}` };
+async function run(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<ToolAnswer> {
+  const read = readArguments(COMMAND_TOOL, CommandArguments(), call.arguments);
+  if ('problem' in read) return failed(read.problem);
+  const command = commandOf(read.given, turn.settings.cwd);
+  const patch = readShellPatch(command.line, command.cwd);
+  if (patch) return applyPatch(call, patch, tools);
+  const result = await tools.runCommand(call.callId, command);
+  switch (result.kind) {
+    case 'ran': {
+      const output = commandOutput(result, read.given.max_output_tokens ?? MAX_OUTPUT_TOKENS);
+      return { output, success: result.exitCode === 0 && !result.timedOut };
+    }
+    case 'refused':
+      return refused(COMMAND_TOOL, result.reason);
+    case 'cancelled':
+      throw cancelledByAnswer();
   }
-  const parsed = CommandArguments().safeParse(value);
-  if (!parsed.success)
-    return { problem: `The arguments of ${COMMAND_TOOL} do not fit: ${z.prettifyError(parsed.error)}` };
-  return { command: commandOf(parsed.data, cwd), maxOutputTokens: parsed.data.max_output_tokens ?? MAX_OUTPUT_TOKENS };
 }
 
 function commandOf(given: CommandArguments, cwd: string): Command {
@@ -80,7 +86,7 @@ function commandOf(given: CommandArguments, cwd: string): Command {
 }
 
 /** What the model is shown of a command that ran. */
-export function commandOutput(result: Extract<CommandResult, { kind: 'ran' }>, maxTokens: number): string {
+function commandOutput(result: Extract<CommandResult, { kind: 'ran' }>, maxTokens: number): string {
   return [
     `Wall time: ${(result.durationMs / 1000).toFixed(3)} seconds`,
     `Process exited with code ${result.exitCode}${result.timedOut ? ' (ended after its time limit)' : ''}`,

@@ -3,10 +3,12 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { schema } from '../../model/schema.ts';
-import type { ChangeResult } from '../backend.ts';
+import type { ChangeResult, ToolHost } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
 import { type FileChange, PatchProblem } from '../patch/change.ts';
 import { readPatch } from '../patch/grammar.ts';
+import type { ToolCall } from './conversation.ts';
+import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
 export const PATCH_TOOL = 'apply_patch';
 
@@ -46,7 +48,7 @@ Lines that stay or go are looked for in the file, so give about three that stay 
 its kind, put a line that lies before it behind "@@". "*** Move to" is only for a file that gets another name. Where a change belongs to the
 end of the file, "*** End of File" follows it. Paths are relative to the working folder of the thread.`;
 
-export const patchToolSpec: ToolSpec = {
+const patchToolSpec: ToolSpec = {
   name: PATCH_TOOL,
   description: DESCRIPTION,
   parameters: {
@@ -64,16 +66,8 @@ export type ReadPatch = { readonly changes: readonly FileChange[] } | { readonly
 
 /** The changes, or what is wrong with the arguments, for the model. */
 export function readPatchCall(argumentsText: string): ReadPatch {
-  let value: unknown;
-  try {
-    value = JSON.parse(argumentsText);
-  } catch (error) {
-    return { problem: `The arguments of ${PATCH_TOOL} are no JSON: ${(error as Error).message}` };
-  }
-  const parsed = PatchArguments().safeParse(value);
-  if (!parsed.success)
-    return { problem: `The arguments of ${PATCH_TOOL} do not fit: ${z.prettifyError(parsed.error)}` };
-  return readText(parsed.data.input);
+  const read = readArguments(PATCH_TOOL, PatchArguments(), argumentsText);
+  return 'problem' in read ? read : readText(read.given.input);
 }
 
 const IN_SHELL = new RegExp(`^\\s*${PATCH_TOOL}\\s+(<<-?\\s*(['"]?)\\w+\\2[ \\t]*\\r?\\n[\\s\\S]*)$`);
@@ -105,10 +99,31 @@ function readText(text: string): ReadPatch {
   }
 }
 
+/** Makes what was read, if it could be read. */
+export async function applyPatch(call: ToolCall, read: ReadPatch, tools: ToolHost): Promise<ToolAnswer> {
+  if ('problem' in read) return failed(read.problem);
+  const result = await tools.changeFiles(call.callId, read.changes);
+  switch (result.kind) {
+    case 'changed':
+      return { output: patchOutput(result), success: true };
+    case 'unfit':
+      return failed(failure(result.problem));
+    case 'refused':
+      return refused(PATCH_TOOL, result.reason);
+    case 'cancelled':
+      throw cancelledByAnswer();
+  }
+}
+
+export const patchTool: Tool = {
+  spec: patchToolSpec,
+  run: (call, _turn, tools) => applyPatch(call, readPatchCall(call.arguments), tools),
+};
+
 /** What the model is shown of a patch that is done. */
-export function patchOutput({ summary, durationMs }: Extract<ChangeResult, { kind: 'changed' }>): string {
+function patchOutput({ summary, durationMs }: Extract<ChangeResult, { kind: 'changed' }>): string {
   const wall = `Wall time: ${(durationMs / 1000).toFixed(1)} seconds`;
   return ['Exit code: 0', wall, 'Output:', 'The patch was applied:', ...summary, ''].join('\n');
 }
 
-export const failure = (problem: string): string => `${PATCH_TOOL} failed: ${problem}`;
+const failure = (problem: string): string => `${PATCH_TOOL} failed: ${problem}`;

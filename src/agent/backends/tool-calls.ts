@@ -1,12 +1,11 @@
 // Makes the tool calls of one answer, side by side, and reports each output as it comes.
 
-import { AppError } from '../../base/errors.ts';
 import { throwIfAborted, unlessAborted } from '../../base/signals.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
-import { COMMAND_TOOL, commandOutput, readCommand } from './command-tool.ts';
 import type { Conversation, ToolCall } from './conversation.ts';
-import { failure, PATCH_TOOL, patchOutput, type ReadPatch, readPatchCall, readShellPatch } from './patch-tool.ts';
+import { failed } from './tool.ts';
+import { toolsOf } from './tools.ts';
 
 type Output = Extract<ContextItem, { type: 'toolOutput' }>;
 
@@ -36,52 +35,8 @@ export async function* makeCalls(
   }
 }
 
-function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
-  const answer: Answering = (output, success) => ({ type: 'toolOutput', callId: call.callId, output, success });
-  switch (call.name) {
-    case COMMAND_TOOL:
-      return runCommand(call, turn, tools, answer);
-    case PATCH_TOOL:
-      return applyPatch(call, readPatchCall(call.arguments), tools, answer);
-    default:
-      return Promise.resolve(answer(`There is no tool ${call.name}.`, false));
-  }
+async function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
+  const tool = toolsOf(turn).find(({ spec }) => spec.name === call.name);
+  const answer = tool ? await tool.run(call, turn, tools) : failed(`There is no tool ${call.name}.`);
+  return { type: 'toolOutput', callId: call.callId, ...answer };
 }
-
-type Answering = (output: string, success: boolean) => Output;
-
-async function runCommand(call: ToolCall, turn: TurnRequest, tools: ToolHost, answer: Answering): Promise<Output> {
-  const read = readCommand(call.arguments, turn.settings.cwd);
-  if ('problem' in read) return answer(read.problem, false);
-  const patch = readShellPatch(read.command.line, read.command.cwd);
-  if (patch) return applyPatch(call, patch, tools, answer);
-  const result = await tools.runCommand(call.callId, read.command);
-  switch (result.kind) {
-    case 'ran':
-      return answer(commandOutput(result, read.maxOutputTokens), result.exitCode === 0 && !result.timedOut);
-    case 'refused':
-      return answer(refusal(COMMAND_TOOL, result.reason), false);
-    case 'cancelled':
-      throw cancelledByAnswer();
-  }
-}
-
-async function applyPatch(call: ToolCall, read: ReadPatch, tools: ToolHost, answer: Answering): Promise<Output> {
-  if ('problem' in read) return answer(read.problem, false);
-  const result = await tools.changeFiles(call.callId, read.changes);
-  switch (result.kind) {
-    case 'changed':
-      return answer(patchOutput(result), true);
-    case 'unfit':
-      return answer(failure(result.problem), false);
-    case 'refused':
-      return answer(refusal(PATCH_TOOL, result.reason), false);
-    case 'cancelled':
-      throw cancelledByAnswer();
-  }
-}
-
-const refusal = (tool: string, reason: string): string => `${tool} was refused: ${reason || 'rejected by user'}`;
-
-const cancelledByAnswer = (): AppError =>
-  new AppError('cancelled', 'the turn was ended by the answer to an approval', { kind: 'turn_cancelled' });
