@@ -126,7 +126,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       retention: () => retentionOf(latest.config),
       isInUse: (tenant, id) => registry.find(tenant, id) !== undefined,
     });
-    const children = createChildren();
+    const children = createChildren(log);
     const leftovers = await openLeftovers(join(directory, 'leftovers'), log);
     const commits = { queues: new Queues(), leftovers };
     const sandbox = noting(leftovers, options.sandbox ?? createSandboxProbe());

@@ -14,10 +14,11 @@ import { displayCommand } from '../children/shell-quote.ts';
 import type { ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
-import type { RunResult } from '../process/run.ts';
 import { runCommand as runToEnd } from '../process/runner.ts';
 import type { Command, CommandResult } from './backend.ts';
+import { endedCommand } from './command-item.ts';
 import { commandSandbox } from './command-sandbox.ts';
+import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
 import type { ToolParts } from './tools.ts';
 
@@ -91,14 +92,10 @@ export class CommandCall {
 
   async #ask(item: CommandItem, proposal: CommandProposal, isStored: boolean): Promise<CommandResult> {
     const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
-    if ('refusedBecause' in answer) return this.#refuse(item, answer.refusedBecause);
-    const { decision } = answer;
-    if (decision === 'decline') return this.#refuse(item, 'rejected by user');
-    if (decision === 'cancel') {
-      await this.#refuse(item, 'cancelled by user');
-      return { kind: 'cancelled' };
-    }
-    if (!this.#isWhatWasShown(proposal)) return this.#refuse(item, 'what would run is no longer what was shown');
+    const consent = consentOf(answer);
+    if ('refusal' in consent) return this.#refuse(item, consent.refusal);
+    const decision = consent.accepted;
+    if (!this.#isWhatWasShown(proposal)) return this.#refuse(item, noLongerShown('run'));
     if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
     else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
     else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
@@ -112,9 +109,9 @@ export class CommandCall {
     return { kind: 'refused', reason: rule };
   }
 
-  async #refuse(item: CommandItem, reason: string): Promise<CommandResult> {
-    await this.#complete({ ...item, status: 'declined' });
-    return { kind: 'refused', reason };
+  async #refuse(item: CommandItem, refusal: Refusal): Promise<CommandResult> {
+    await this.#complete({ ...item, status: 'declined', completedAtMs: this.#parts.clock.now() });
+    return refusedAs(refusal);
   }
 
   async #effect(item: CommandItem, runs: RunsAs): Promise<CommandResult> {
@@ -139,14 +136,15 @@ export class CommandCall {
     );
     this.#track(result.settled);
     await send(text.end());
-    await this.#complete(finished(item, result, runs));
+    const mark = runs === 'unavailable' ? { sandbox: 'unavailable' as const } : {};
+    await this.#complete({ ...endedCommand(item, result, this.#parts.clock.now()), ...mark });
     if (result.aborted) throw cancelledBy(this.#signal);
     const { exitCode, output, durationMs, timedOut } = result;
     return { kind: 'ran', exitCode, output, durationMs, timedOut };
   }
 
   async #complete(item: CommandItem): Promise<void> {
-    await this.#store({ type: 'itemCompleted', item: { ...item, completedAtMs: this.#parts.clock.now() } });
+    await this.#store({ type: 'itemCompleted', item });
   }
 
   async #store(event: { type: 'itemStarted' | 'itemCompleted'; item: CommandItem }): Promise<void> {
@@ -216,16 +214,4 @@ export class CommandCall {
       isPolicyAsShown(proposal, this.#port.settings())
     );
   }
-}
-
-function finished(item: CommandItem, result: RunResult, runs: RunsAs): CommandItem {
-  return {
-    ...item,
-    status: result.exitCode === 0 && !result.aborted ? 'completed' : 'failed',
-    aggregatedOutput: result.outputBytes === 0 ? null : result.output,
-    exitCode: result.exitCode,
-    durationMs: Math.round(result.durationMs),
-    ...(result.isCapped ? { outputCapped: true } : {}),
-    ...(runs === 'unavailable' ? { sandbox: 'unavailable' as const } : {}),
-  };
 }

@@ -13,6 +13,7 @@ import type { ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { ChangeResult } from './backend.ts';
+import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
 import { type FileChange, PatchProblem } from './patch/change.ts';
 import { type FilePlan, planChanges } from './patch/plan.ts';
@@ -89,19 +90,14 @@ export class FileChangeCall {
 
   async #ask(item: FileItem, proposal: FileProposal, isStored: boolean): Promise<ChangeResult> {
     const answer = await this.#parts.tools.broker.ask(this.#port, proposal, this.#signal, { isStored });
-    if ('refusedBecause' in answer) return this.#refuse(item, answer.refusedBecause);
-    const { decision } = answer;
-    if (decision === 'decline') return this.#refuse(item, 'rejected by user');
-    if (decision === 'cancel') {
-      await this.#refuse(item, 'cancelled by user');
-      return { kind: 'cancelled' };
-    }
+    const consent = consentOf(answer);
+    if ('refusal' in consent) return this.#refuse(item, consent.refusal);
     return this.#parts.lane.run(async () => {
       const plan = await this.#plan();
-      if ('problem' in plan || !this.#isAsShown(proposal, plan))
-        return this.#refuse(item, 'what would be changed is no longer what was shown');
-      const until = decision === 'acceptForSession' ? 'session' : 'turn';
-      if (decision !== 'accept') for (const { path } of plan.effects) this.#port.grants.add(grantOf(path), until);
+      if ('problem' in plan || !this.#isAsShown(proposal, plan)) return this.#refuse(item, noLongerShown('be changed'));
+      const until = consent.accepted === 'acceptForSession' ? 'session' : 'turn';
+      if (consent.accepted !== 'accept')
+        for (const { path } of plan.effects) this.#port.grants.add(grantOf(path), until);
       return this.#effect(item, plan);
     });
   }
@@ -132,9 +128,9 @@ export class FileChangeCall {
     return { kind: 'refused', reason: rule };
   }
 
-  async #refuse(item: FileItem, reason: string): Promise<ChangeResult> {
+  async #refuse(item: FileItem, refusal: Refusal): Promise<ChangeResult> {
     await this.#store([this.#completed(item, 'declined')]);
-    return { kind: 'refused', reason };
+    return refusedAs(refusal);
   }
 
   #completed(item: FileItem, status: FileItem['status'], more: Pick<FileItem, 'outcome'> = {}): ThreadEvent {

@@ -2,6 +2,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { AppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { type Deferred, deferred } from '../base/signals.ts';
 import type { ChildExit, Launched, Order, Refusal } from './launch.ts';
 import { MARK_VARIABLE, startOf } from './processes.ts';
@@ -30,6 +31,19 @@ const NEVER: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENOENT']);
 /** Milliseconds between two calls to go on. */
 const GO_ON_MS = 500;
 
+/** Characters of an unintelligible line that are logged. */
+const SHOWN = 200;
+
+/** Undefined: something else than the helper's own code wrote the line, e.g. the runtime that it runs on. */
+function read(line: string): Told | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Told) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The orders of one helper process. Its pipe keeps this process alive while something that it started runs. */
 export class Orders {
   readonly #input: Writable;
@@ -42,7 +56,7 @@ export class Orders {
   #isReady = false;
 
   /** `goOn` continues the helper if it has been stopped: what it has started may do that, being of the same user. */
-  constructor(input: Writable, output: Readable, goOn: () => void) {
+  constructor(input: Writable, output: Readable, goOn: () => void, log: Log) {
     this.#input = input;
     this.#goOn = goOn;
     this.#output = output as Held;
@@ -52,7 +66,11 @@ export class Orders {
     output.on('data', (text: string) => {
       const lines = (this.#rest + text).split('\n');
       this.#rest = lines.pop() as string;
-      for (const line of lines) this.#take(JSON.parse(line) as Told);
+      for (const line of lines) {
+        const told = read(line);
+        if (told) this.#take(told);
+        else log.warn({ line: line.slice(0, SHOWN) }, 'the helper that starts programs said something unintelligible');
+      }
     });
   }
 

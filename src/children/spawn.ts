@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
 import type { Inherited } from './descriptors.ts';
 import { type ChildExit, type Launched, launch } from './launch.ts';
@@ -81,12 +82,12 @@ const TERMINAL_TAKER: readonly string[] = ['setsid', '--ctty', '--'];
 const LEFTOVER_GRACE_MS = 1_000;
 
 /** A starter of children. Should this process be killed, a watchdog ends what was started here within 5 s. */
-export function createChildren(): Children {
+export function createChildren(log: Log = silentLog()): Children {
   const family = `${randomBytes(12).toString('hex')}.`;
   const sweeper = createSweeper(family);
   /** Our ends of terminals, which programs would inherit. */
   const covered = new Set<number>();
-  const watchdog = createWatchdog(family, covered);
+  const watchdog = createWatchdog(family, covered, log);
   const pipeMaker = createPipeMaker(undefined, mkfifo);
   const running = new Set<Started>();
   let isClosed = false;

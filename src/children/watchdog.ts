@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
+import type { Log } from '../base/log.ts';
 import { covering, withNothing } from './descriptors.ts';
 import type { Launched, StartElsewhere } from './launch.ts';
 import { Orders } from './orders.ts';
@@ -33,7 +34,7 @@ const SMALL = ['--max-semi-space-size=1', '--v8-pool-size=0'];
  * The helper is started at first need, in a session of its own, and holds the other end of a pipe. When that pipe ends without a
  * farewell it ends every process whose mark begins with `markPrefix`, and the guarded ones, within 5 s, and exits.
  */
-export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>): Watchdog {
+export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>, log: Log): Watchdog {
   const guarded = new Map<number, string>();
   let helper: ChildProcess | undefined;
   let orders: Orders | undefined;
@@ -74,7 +75,7 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>)
       }),
     );
     const [input, output] = [started.stdin as Writable, started.stdout as Readable];
-    const given = new Orders(input, output, () => started.kill('SIGCONT'));
+    const given = new Orders(input, output, () => started.kill('SIGCONT'), log);
     const gone = () => {
       given.stop();
       if (helper === started) helper = undefined; // the next child starts another one

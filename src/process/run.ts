@@ -44,12 +44,15 @@ export interface Settled extends TreeEnd {
   readonly lateBytes: number;
 }
 
+/** What a run has to do with the program that was started for it. */
+export type RunChild = Pick<Child, 'pid' | 'exited' | 'end' | 'stdout' | 'sideChannel'>;
+
 /** How long the pipe is read after the command's exit while something else still holds it. */
 export const DRAIN_MS = 200;
 
 export class Run {
   readonly #request: RunRequest;
-  readonly #child: Child;
+  readonly #child: RunChild;
   readonly #clock: Clock;
   readonly #began: number;
   readonly #signal: AbortSignal;
@@ -62,7 +65,7 @@ export class Run {
   #lateBytes = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(request: RunRequest, child: Child, clock: Clock, began: number, signal: AbortSignal) {
+  constructor(request: RunRequest, child: RunChild, clock: Clock, began: number, signal: AbortSignal) {
     this.#request = request;
     this.#child = child;
     this.#clock = clock;

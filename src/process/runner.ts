@@ -2,10 +2,12 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isAppError } from '../base/errors.ts';
-import type { Child, Children } from '../children/spawn.ts';
+import type { Children } from '../children/spawn.ts';
+import type { TerminalSize } from '../children/terminal.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { confined, startConfined } from './confined.ts';
-import { Run, type RunRequest, type RunResult, unstarted } from './run.ts';
+import { type ProcessInput, terminalInput } from './input.ts';
+import { Run, type RunChild, type RunRequest, type RunResult, unstarted } from './run.ts';
 
 export interface RunnerParts {
   readonly children: Children;
@@ -13,30 +15,71 @@ export interface RunnerParts {
   readonly clock?: Clock;
 }
 
+export interface StartRequest extends RunRequest {
+  /** Set: on a terminal of this size, which takes input; else it reads end-of-file at once. */
+  readonly terminal?: TerminalSize | undefined;
+}
+
+export interface RunningCommand {
+  /** Undefined: it takes none, or could not be started. */
+  readonly input: ProcessInput | undefined;
+  /**
+   * Settles when the command has exited and its output is in, at most 250 ms after the exit plus the time `onOutput` takes; after
+   * an abort or a timeout when its whole tree is gone. Rejects with what `onOutput` threw.
+   */
+  readonly result: Promise<RunResult>;
+}
+
 /**
- * Settles when the command has exited and its output is in, at most 250 ms after the exit plus the time `onOutput` takes; after an
- * abort or a timeout when its whole tree is gone. A command that cannot be started is a result, not a rejection. Rejects as
- * *cancelled* when the signal had aborted before the start, and with what `onOutput` threw.
+ * Settles when the command runs, until `signal` aborts. One that cannot be started is a result, not a rejection. Rejects as
+ * *cancelled* when the signal had aborted before the start.
  */
-export async function runCommand(request: RunRequest, parts: RunnerParts, signal: AbortSignal): Promise<RunResult> {
+export async function startCommand(
+  request: StartRequest,
+  parts: RunnerParts,
+  signal: AbortSignal,
+): Promise<RunningCommand> {
   const clock = parts.clock ?? systemClock;
   const began = clock.elapsed();
   try {
-    const child = await start(request, parts, signal);
-    return await new Run(request, child, clock, began, signal).result();
+    const { child, input } = await start(request, parts, signal);
+    return { input, result: new Run(request, child, clock, began, signal).result() };
   } catch (error) {
     if (!isAppError(error) || error.kind === 'cancelled') throw error;
-    return unstarted(error, clock.elapsed() - began);
+    return { input: undefined, result: Promise.resolve(unstarted(error, clock.elapsed() - began)) };
   }
 }
 
-async function start(request: RunRequest, { children, sandbox }: RunnerParts, signal: AbortSignal): Promise<Child> {
-  const { cwd, env } = request;
-  const how = await confined(request, sandbox, false);
+/** The same, to its end. */
+export async function runCommand(request: RunRequest, parts: RunnerParts, signal: AbortSignal): Promise<RunResult> {
+  return (await startCommand(request, parts, signal)).result;
+}
+
+interface StartedCommand {
+  readonly child: RunChild;
+  readonly input?: ProcessInput;
+}
+
+async function start(
+  request: StartRequest,
+  { children, sandbox }: RunnerParts,
+  signal: AbortSignal,
+): Promise<StartedCommand> {
+  const { cwd, env, terminal: size } = request;
+  const how = await confined(request, sandbox, size !== undefined);
   const { argv, sideChannel, handles = [] } = how;
-  return startConfined(
-    how,
-    () => children.start({ argv, sideChannel, handles, cwd, env, stdin: 'none', output: 'merged' }, signal),
-    (child) => child.end(),
-  );
+  if (!size) {
+    const program = { argv, sideChannel, handles, cwd, env, stdin: 'none', output: 'merged' } as const;
+    return {
+      child: await startConfined(
+        how,
+        () => children.start(program, signal),
+        (each) => each.end(),
+      ),
+    };
+  }
+  const onTerminal = () => children.startOnTerminal({ argv, handles, cwd, env, size }, signal);
+  const child = await startConfined(how, onTerminal, (each) => each.end());
+  const { pid, exited, end, terminal } = child;
+  return { child: { pid, exited, end, stdout: terminal.output, sideChannel: null }, input: terminalInput(terminal) };
 }

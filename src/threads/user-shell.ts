@@ -1,5 +1,6 @@
 // A command that the user runs in a thread: outside the sandbox, shown as an item, and told to the model of the next turn.
 
+import { endedCommand } from '../agent/command-item.ts';
 import type { ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
@@ -95,7 +96,7 @@ export class UserShell {
     };
     const result = await runCommand(command, runner, signal);
     await send(text.end());
-    this.#item = finished(this.#item, result, clock.now());
+    this.#item = endedCommand(this.#item, result, clock.now());
     await port.append([{ type: 'itemCompleted', turnId: port.turnId, item: this.#item }]);
     await result.settled;
     return [{ type: 'note', text: this.#note(result, result.spawnError ? result.output : shown.text()) }];
@@ -105,16 +106,4 @@ export class UserShell {
     const end = timedOut ? 'was stopped by its time limit' : `ended with exit code ${exitCode}`;
     return `The user ran this command in their own shell, outside the sandbox:\n${this.#request.line}\nIt ${end}. Output:\n${output}`;
   }
-}
-
-function finished(item: CommandItem, result: RunResult, completedAtMs: number): CommandItem {
-  return {
-    ...item,
-    status: result.exitCode === 0 && !result.aborted ? 'completed' : 'failed',
-    aggregatedOutput: result.outputBytes === 0 ? null : result.output,
-    exitCode: result.exitCode,
-    durationMs: Math.round(result.durationMs),
-    ...(result.isCapped ? { outputCapped: true } : {}),
-    completedAtMs,
-  };
 }

@@ -4,7 +4,7 @@ import { throwIfAborted, unlessAborted } from '../../base/signals.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
 import type { Conversation, ToolCall } from './conversation.ts';
-import { failed } from './tool.ts';
+import { failed, type Tool } from './tool.ts';
 import { toolsOf } from './tools.ts';
 
 type Output = Extract<ContextItem, { type: 'toolOutput' }>;
@@ -36,7 +36,9 @@ export async function* makeCalls(
 }
 
 async function makeCall(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<Output> {
-  const tool = toolsOf(turn).find(({ spec }) => spec.name === call.name);
-  const answer = tool ? await tool.run(call, turn, tools) : failed(`There is no tool ${call.name}.`);
+  const { run } = toolsOf(turn).find(({ spec }) => spec.name === call.name) ?? unknownTool;
+  const answer = await run(call, turn, tools);
   return { type: 'toolOutput', callId: call.callId, ...answer };
 }
+
+const unknownTool: Pick<Tool, 'run'> = { run: async ({ name }) => failed(`There is no tool ${name}.`) };
