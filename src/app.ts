@@ -24,7 +24,7 @@ import { problemText } from './config/faults.ts';
 import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
-import type { Config } from './config/schema.ts';
+import { retentionOf } from './config/retention.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
@@ -32,7 +32,6 @@ import { openLeftovers } from './fs/leftovers.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
-import type { Retention } from './history/retention.ts';
 import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import { processHandlers } from './process/handlers.ts';
@@ -42,6 +41,7 @@ import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
 import { skillsHandlers } from './skills/handlers.ts';
+import { approvalHandlers } from './threads/approval-handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
 import { compactionHandlers } from './threads/compaction-handlers.ts';
 import { forkHandlers } from './threads/fork-handlers.ts';
@@ -51,6 +51,7 @@ import { lifeHandlers } from './threads/life-handlers.ts';
 import { listHandlers } from './threads/list-handlers.ts';
 import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
+import { policyHandlers } from './threads/policy-handlers.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
 import { searchHandlers } from './threads/search-handlers.ts';
@@ -62,7 +63,15 @@ import { turnHandlers } from './threads/turn-handlers.ts';
 import type { Connection } from './transports/connection.ts';
 
 /** What clients may rely on beyond the reference; docs/protocol.md tells of each. */
-const FEATURES = ['afterEventSeq', 'idempotencyKey', 'chosenIds', 'ifBusy', 'physicallySettled', 'fileVersions'];
+const FEATURES = [
+  'afterEventSeq',
+  'idempotencyKey',
+  'chosenIds',
+  'ifBusy',
+  'physicallySettled',
+  'fileVersions',
+  'approvals',
+];
 
 export interface AppOptions {
   /** Made (0700) where there is none. */
@@ -141,6 +150,16 @@ export async function createApp(options: AppOptions): Promise<App> {
     const hidden = [directory];
     const programEnvironment = childEnvironment(environment);
     const backend = createBackend(backendName ?? 'unavailable', { config, keys, environment });
+    const tools = {
+      broker,
+      prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
+      runner: { children, sandbox, clock },
+      commits,
+      clock,
+      environment: programEnvironment,
+      hidden,
+      approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
+    };
     const registry = new ThreadRegistry({
       history,
       backend,
@@ -150,16 +169,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       validates: options.validatesResults ?? false,
       idleMs: () => latest.config.idle_unload_seconds * 1000,
       checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
-      tools: {
-        broker,
-        prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
-        runner: { children, sandbox, clock },
-        commits,
-        clock,
-        environment: programEnvironment,
-        hidden,
-        approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
-      },
+      tools,
     });
     const subscriberOf = createSubscribers(broker);
     const current = async () => {
@@ -171,11 +181,12 @@ export async function createApp(options: AppOptions): Promise<App> {
       cwd,
       fallbackModel: async () => (await backend.models()).find((model) => model.isDefault)?.id ?? NO_MODEL,
     };
-    const recovered = new Set<string>();
-    const recover = async (tenant: string) => {
-      if (recovered.has(tenant)) return;
-      recovered.add(tenant);
-      await registry.recover(tenant);
+    const recovering = new Map<string, Promise<void>>();
+    const recover = (tenant: string): Promise<void> => {
+      const known = recovering.get(tenant) ?? registry.recover(tenant);
+      recovering.set(tenant, known);
+      known.catch(() => recovering.delete(tenant));
+      return known;
     };
     const warn = async (session: Session) => {
       const { problem } = await config.state();
@@ -183,10 +194,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     };
     const onInitialized = (session: Session) => {
       const { tenant } = session.principal;
-      recover(tenant).catch((error: unknown) => {
-        recovered.delete(tenant);
-        log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again');
-      });
+      recover(tenant).catch((error: unknown) =>
+        log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again'),
+      );
       warn(session).catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at'));
     };
     const files = createFiles({
@@ -217,6 +227,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config: config.load }),
+      ...approvalHandlers({ registry, broker, recovered: recover }),
+      ...policyHandlers({ registry, settings, tools }),
       ...processHandlers({
         children,
         sandbox,
@@ -284,17 +296,4 @@ function chosenBackend(configured: string | null): BackendName | undefined {
     throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
   }
   return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
-}
-
-const DAY_MS = 86_400_000;
-const MEBI = 2 ** 20;
-
-function retentionOf({ retention }: Config): Retention {
-  const { archived_days, archived_mib, events_days, events_mib } = retention;
-  return {
-    archivedMs: archived_days && archived_days * DAY_MS,
-    archivedCharacters: archived_mib && archived_mib * MEBI,
-    eventsMs: events_days && events_days * DAY_MS,
-    eventsCharacters: events_mib && events_mib * MEBI,
-  };
 }

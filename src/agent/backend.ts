@@ -1,6 +1,7 @@
 // What a backend may do (propose) and what the house does for it (dispose).
 
 import type { Closable } from '../base/close.ts';
+import type { PermissionGrant, UserAnswers, UserQuestion } from '../model/approval.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
@@ -116,11 +117,29 @@ export type ChangeResult =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'cancelled' };
 
+/** More than the sandbox allows, as the model asks for it: paths are absolute, or relative to the working folder of the thread. */
+export interface PermissionWish {
+  readonly network: boolean;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly reason: string | null;
+}
+
+/** What holds from now on; nothing where it was refused. */
+export type PermissionReply = PermissionGrant & { readonly refusedBecause?: string };
+
+/** Empty where nobody answered. */
+export type UserReply = UserAnswers & { readonly unansweredBecause?: string };
+
 /** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
 export interface ToolHost {
   runCommand(item: ItemId, command: Command): Promise<CommandResult>;
   /** All of them, or none; calls of one turn are made one after the other. */
   changeFiles(item: ItemId, changes: readonly FileChange[]): Promise<ChangeResult>;
+  /** Asks people; no item. What they allow holds for this turn or while the thread is loaded, and is never more than asked. */
+  requestPermissions(call: ItemId, wish: PermissionWish): Promise<PermissionReply>;
+  /** Asks people; no item, and nothing is allowed by their answers. */
+  askUser(call: ItemId, questions: readonly UserQuestion[]): Promise<UserReply>;
 }
 
 export interface Backend extends Closable {

@@ -2,9 +2,8 @@
 
 import { randomInt } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
-import { decideCommand, type RunsAs, type Verdict } from '../approvals/rules.ts';
+import type { RunsAs, Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
-import { fingerprint } from '../base/canonical.ts';
 import { cancelledBy, throwIfAborted } from '../base/signals.ts';
 import { commandActions } from '../children/command-actions.ts';
 import { checkFolder } from '../children/program.ts';
@@ -20,7 +19,9 @@ import { endedCommand } from './command-item.ts';
 import { commandSandbox } from './command-sandbox.ts';
 import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import { permissionsOf } from './permissions.ts';
 import type { ToolParts } from './tools.ts';
+import { decideLine, lineDigest } from './verdicts.ts';
 
 type CommandItem = ItemOf<'commandExecution'>;
 type CommandProposal = ProposalOf<'command'>;
@@ -71,23 +72,8 @@ export class CommandCall {
     return this.#ask(item, proposal, true);
   }
 
-  async #decide(): Promise<Verdict> {
-    const { approvalPolicy, sandboxPolicy } = this.#port.settings();
-    const { isAvailable } = await this.#parts.runner.sandbox();
-    const runs: RunsAs = this.#command.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
-    // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
-    const isHeld = this.#port.isCapped() && runs !== 'sandboxed';
-    const amendment = proposedAmendment(this.#shell, this.#command.line);
-    return decideCommand(
-      { escalate: this.#command.escalate },
-      {
-        policy: approvalPolicy,
-        sandbox: sandboxPolicy,
-        sandboxHolds: isAvailable,
-        isGranted: !isHeld && this.#port.grants.has(this.#operationDigest(runs)),
-        hasPrefixRule: !isHeld && (await this.#parts.prefixRules.covers(amendment)),
-      },
-    );
+  #decide(): Promise<Verdict> {
+    return decideLine(this.#port, this.#parts, this.#shell, { ...this.#command, argv: this.#argv });
   }
 
   async #ask(item: CommandItem, proposal: CommandProposal, isStored: boolean): Promise<CommandResult> {
@@ -127,7 +113,7 @@ export class CommandCall {
         argv: this.#argv,
         cwd: this.#command.cwd,
         env: this.#parts.environment,
-        policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden),
+        policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, permissionsOf(this.#port)),
         ...(this.#command.timeoutMs === undefined ? {} : { timeoutMs: this.#command.timeoutMs }),
         onOutput: (chunk) => send(text.write(chunk)),
       },
@@ -205,7 +191,7 @@ export class CommandCall {
   }
 
   #operationDigest(runs: RunsAs): string {
-    return fingerprint({ argv: this.#argv, cwd: this.#command.cwd, runs });
+    return lineDigest({ argv: this.#argv, cwd: this.#command.cwd }, runs);
   }
 
   #isWhatWasShown(proposal: CommandProposal): boolean {

@@ -1,5 +1,6 @@
 // Makes a shorter view of a thread for the model: its own summary, and the user's last words as they were.
 
+import { NO_PERMISSIONS } from '../approvals/grants.ts';
 import { AppError } from '../base/errors.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
@@ -64,6 +65,8 @@ async function summarise(
 const NO_TOOLS: ToolHost = {
   runCommand: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
   changeFiles: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
+  requestPermissions: async () => ({ permissions: NO_PERMISSIONS, scope: 'turn' }),
+  askUser: async () => ({ answers: {} }),
 };
 
 const noteOf = (summary: string): ContextItem => ({ type: 'note', text: `${SUMMARY_INTRODUCTION}\n\n${summary}` });

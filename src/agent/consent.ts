@@ -1,7 +1,7 @@
 // What the answer to a question means for the tool that asked: that it may go on, or that it may not and why.
 
 import type { Answer } from '../approvals/broker.ts';
-import type { Decision } from '../model/approval.ts';
+import type { Consent } from '../model/approval.ts';
 
 export interface Refusal {
   readonly reason: string;
@@ -9,9 +9,9 @@ export interface Refusal {
   readonly endsTurn: boolean;
 }
 
-type Acceptance = Exclude<Decision, 'decline' | 'cancel'>;
+type Acceptance = Exclude<Consent, 'decline' | 'cancel'>;
 
-export function consentOf(answer: Answer): { readonly accepted: Acceptance } | { readonly refusal: Refusal } {
+export function consentOf(answer: Answer<Consent>): { readonly accepted: Acceptance } | { readonly refusal: Refusal } {
   if ('refusedBecause' in answer) return { refusal: { reason: answer.refusedBecause, endsTurn: false } };
   if (answer.decision === 'decline') return { refusal: { reason: 'rejected by user', endsTurn: false } };
   if (answer.decision === 'cancel') return { refusal: { reason: 'cancelled by user', endsTurn: true } };

@@ -1,6 +1,6 @@
 // One call that changes files: worked out, allowed or asked about, worked out again, and done as a whole or not at all.
 
-import { decideFileChange, type Verdict } from '../approvals/rules.ts';
+import type { Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { isAppError, messageOf } from '../base/errors.ts';
@@ -20,6 +20,7 @@ import { type FilePlan, planChanges } from './patch/plan.ts';
 import { reachOf } from './patch/reach.ts';
 import type { TurnDiff } from './patch/turn-diff.ts';
 import type { ToolParts } from './tools.ts';
+import { changeDigest, decideFiles } from './verdicts.ts';
 
 type FileItem = ItemOf<'fileChange'>;
 type FileProposal = ProposalOf<'fileChange'>;
@@ -80,12 +81,8 @@ export class FileChangeCall {
   }
 
   #decide(plan: FilePlan): Verdict {
-    const { approvalPolicy: policy, sandboxPolicy: sandbox } = this.#port.settings();
     const standing = plan.hidden === undefined ? (plan.isInWorkspace ? 'workspace' : 'outside') : 'hidden';
-    // What was accepted for others does not widen a turn that is held under the ceiling.
-    const isHeld = this.#port.isCapped() && !(sandbox.type === 'workspaceWrite' && plan.isInWorkspace);
-    const isGranted = !isHeld && plan.effects.every(({ path }) => this.#port.grants.has(grantOf(path)));
-    return decideFileChange({ policy, sandbox, standing, isGranted });
+    return decideFiles(this.#port, { paths: plan.effects.map(({ path }) => path), standing });
   }
 
   async #ask(item: FileItem, proposal: FileProposal, isStored: boolean): Promise<ChangeResult> {
@@ -97,7 +94,7 @@ export class FileChangeCall {
       if ('problem' in plan || !this.#isAsShown(proposal, plan)) return this.#refuse(item, noLongerShown('be changed'));
       const until = consent.accepted === 'acceptForSession' ? 'session' : 'turn';
       if (consent.accepted !== 'accept')
-        for (const { path } of plan.effects) this.#port.grants.add(grantOf(path), until);
+        for (const { path } of plan.effects) this.#port.grants.add(changeDigest(path), until);
       return this.#effect(item, plan);
     });
   }
@@ -177,8 +174,6 @@ export class FileChangeCall {
     return proposal.operationDigest === digestOf(plan) && isPolicyAsShown(proposal, this.#port.settings());
   }
 }
-
-const grantOf = (path: string): string => fingerprint({ changes: path });
 
 /** Of what happens to which files, and of how they lie. */
 const digestOf = ({ digest, isInWorkspace, hidden }: FilePlan): string =>

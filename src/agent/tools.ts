@@ -20,6 +20,8 @@ import type { FileChange } from './patch/change.ts';
 import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
+import { requestPermissions } from './permission-request.ts';
+import { askUser } from './user-question.ts';
 
 export interface ToolParts {
   readonly broker: ApprovalBroker;
@@ -83,6 +85,16 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
     },
     changeFiles(itemId, changes) {
       const call = changeFiles(itemId, changes);
+      track(call);
+      return call;
+    },
+    requestPermissions(callId, wish) {
+      const call = requestPermissions(port, parts, callId, wish, signal);
+      track(call);
+      return call;
+    },
+    askUser(callId, questions) {
+      const call = askUser(port, parts, callId, questions, signal);
       track(call);
       return call;
     },

@@ -3,12 +3,13 @@
 import { randomInt } from 'node:crypto';
 import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { cancelledBy, deferred, onAbort } from '../base/signals.ts';
-import type { Decision, Proposal, Resolution } from '../model/approval.ts';
+import { cancelledBy, type Deferred, deferred, onAbort } from '../base/signals.ts';
+import type { Decision, DecisionOf, Proposal, Resolution } from '../model/approval.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
-import { readDecision } from './requests.ts';
+import { type RawAnswer, readAnswer } from './answers.ts';
 import type { ThreadPort } from './thread-port.ts';
 
 export interface BrokerOptions {
@@ -23,21 +24,40 @@ export interface BrokerOptions {
 }
 
 /** How one question ended for the tool that asked. */
-export type Answer = { readonly decision: Decision } | { readonly refusedBecause: string };
+export type Answer<D = Decision> = { readonly decision: D } | { readonly refusedBecause: string };
+
+/** How a question ends, and what people should know about that. */
+interface End {
+  readonly resolution: Resolution;
+  readonly warning?: string;
+}
 
 interface Standing {
   readonly proposal: Proposal;
   readonly requestId: number;
-  readonly ended: Promise<Resolution>;
-  readonly settle: (resolution: Resolution) => void;
+  /** The first one that counts; it is not stored yet. */
+  end: End | undefined;
+  readonly ended: Deferred<End>;
+  /** The end is stored. */
+  readonly stored: Deferred<Resolution>;
 }
+
+/** What an answer comes to. `forbidden`: not for this person to decide. */
+type Judgement =
+  | { readonly kind: 'counts'; readonly end: End }
+  | { readonly kind: 'unclear' | 'forbidden'; readonly problem: string };
 
 /** Ids begin below this, and so stay within 32 bits for clients that keep them so. */
 const FIRST_IDS = 2 ** 30;
 
+/** Of how many questions that have ended it is known that they were there. */
+const REMEMBERED_ENDS = 1_000;
+
 export class ApprovalBroker {
   readonly #standing = new Map<ApprovalId, Standing>();
   readonly #options: BrokerOptions;
+  /** Nonces by id, the oldest first. */
+  readonly #past = new Map<ApprovalId, string>();
   #nextRequestId: number;
 
   constructor(options: BrokerOptions) {
@@ -55,9 +75,10 @@ export class ApprovalBroker {
     return proposals.flatMap(({ id, turnId }) => {
       const standing = this.#standing.get(id);
       if (!standing) return [];
-      this.#standing.delete(id);
-      const { requestId } = standing;
-      return [{ type: 'approvalResolved', turnId, approvalId: id, requestId, resolution: { by: 'interrupt' } }];
+      const resolution = { by: 'interrupt' as const };
+      this.#forget(standing);
+      standing.stored.resolve(resolution);
+      return [{ type: 'approvalResolved', turnId, approvalId: id, requestId: standing.requestId, resolution }];
     });
   }
 
@@ -65,29 +86,35 @@ export class ApprovalBroker {
    * Stores the question, shows it to all subscribers and waits. The end is stored before this settles. Rejects as *cancelled* when
    * the signal aborts: as an interrupt the question is resolved, as a stop of the server it is left standing in the log.
    */
-  async ask(
+  async ask<P extends Proposal>(
     port: ThreadPort,
-    proposal: Proposal,
+    proposal: P,
     signal: AbortSignal,
     options: { readonly isStored: boolean },
-  ): Promise<Answer> {
+  ): Promise<Answer<DecisionOf<P['kind']>>> {
     if (!options.isStored && this.#options.unattended() === 'decline' && port.audience().length === 0) {
       return { refusedBecause: 'nobody is there to answer, and the server is set to decline then' };
     }
-    const { requestId, ended, settle } = this.#standing.get(proposal.id) ?? this.#register(proposal);
-    const release = [this.#expire(proposal, settle)];
+    const standing = this.#standing.get(proposal.id) ?? this.#register(proposal);
+    const release = [this.#expire(standing)];
     try {
       if (!options.isStored) {
+        const { requestId } = standing;
         await port.append([{ type: 'approvalRequested', turnId: proposal.turnId, proposal, requestId }]);
       }
-      release.push(onAbort(signal, () => settle({ by: 'interrupt' })));
-      const resolution = await ended;
+      release.push(onAbort(signal, () => settle(standing, { resolution: { by: 'interrupt' } })));
+      const end = await standing.ended.promise;
+      const { resolution } = end;
       if (resolution.by === 'interrupt' && isStop(signal)) throw cancelledBy(signal);
-      await this.#conclude(port, proposal, requestId, resolution);
+      await this.#conclude(port, standing, end);
       if (resolution.by === 'interrupt') throw cancelledBy(signal);
-      return answerOf(resolution);
+      // Answers are read by the kind of their proposal.
+      return answerOf(resolution) as Answer<DecisionOf<P['kind']>>;
+    } catch (error) {
+      standing.stored.reject(error);
+      throw error;
     } finally {
-      this.#standing.delete(proposal.id);
+      this.#forget(standing);
       for (const each of release) each();
     }
   }
@@ -97,8 +124,8 @@ export class ApprovalBroker {
     return this.#standing.get(id)?.requestId;
   }
 
-  /** Every answer of a client ends here. One to a question that has ended does nothing. */
-  answered(id: ApprovalId, answer: { readonly result?: unknown; readonly error?: unknown }, by: Principal): void {
+  /** Every answer over a connection that was asked ends here. One to a question that has ended does nothing. */
+  answered(id: ApprovalId, answer: RawAnswer, by: Principal): void {
     const standing = this.#standing.get(id);
     if (!standing) return;
     if (!by.permissions.has('approval:resolve')) {
@@ -108,48 +135,143 @@ export class ApprovalBroker {
       );
       return;
     }
-    // After a restart its turn may not have come to it again, and so not have set its time.
-    if (this.#options.clock.now() >= standing.proposal.expiresAtMs) {
-      standing.settle({ by: 'expiry' });
-      return;
+    const judgement = this.#judge(standing, answer, by);
+    if (judgement.kind === 'counts') settle(standing, judgement.end);
+    else {
+      const { problem } = judgement;
+      const what = standing.proposal.kind === 'userInput' ? 'An answer does not count' : 'An approval was refused';
+      const warning = `${what}: ${problem}.`;
+      settle(standing, { resolution: { by: 'badAnswer', problem }, warning });
     }
-    const decision = readDecision(standing.proposal, answer);
-    const problem = typeof decision === 'object' && 'problem' in decision ? decision.problem : undefined;
-    const barred = problem ?? this.#barred(decision as Decision, by, standing.proposal);
-    if (barred !== undefined) standing.settle({ by: 'badAnswer', problem: barred });
-    else standing.settle({ by: 'answer', decision: decision as Decision, subject: by.subject });
+  }
+
+  /**
+   * An answer from elsewhere, by somebody who may see the thread and resolve approvals. Settles when the end is stored. What is unclear or not for
+   * this person leaves the question as it is: rejects as *invalid* or *forbidden*; as *notFound* when there is no such question, as
+   * *conflict* when it has ended otherwise.
+   */
+  async resolve(
+    id: ApprovalId,
+    answer: { readonly nonce: string; readonly result: unknown },
+    by: Principal,
+  ): Promise<Resolution> {
+    const standing = this.#standing.get(id);
+    if (!standing) throw this.#isPast(id, answer.nonce) ? hasEnded(id) : noSuchQuestion(id);
+    if (standing.proposal.nonce !== answer.nonce) {
+      const kind = { kind: 'wrong_nonce', approvalId: id };
+      throw new AppError(
+        'conflict',
+        'the nonce is not that of the question: read it again before it is answered',
+        kind,
+      );
+    }
+    const judgement = this.#judge(standing, { result: answer.result }, by);
+    if (judgement.kind !== 'counts') {
+      const kind = judgement.kind === 'forbidden' ? 'forbidden' : 'invalid';
+      throw new AppError(kind, judgement.problem, { approvalId: id });
+    }
+    const isFirst = settle(standing, judgement.end);
+    const resolution = await standing.stored.promise;
+    if (!isFirst || resolution.by !== 'answer') throw hasEnded(id, resolution);
+    return resolution;
+  }
+
+  #judge({ proposal }: Standing, raw: RawAnswer, by: Principal): Judgement {
+    // After a restart its turn may not have come to it again, and so not have set its time.
+    if (this.#options.clock.now() >= proposal.expiresAtMs) {
+      return { kind: 'counts', end: { resolution: { by: 'expiry' } } };
+    }
+    const read = readAnswer(proposal, raw);
+    if ('problem' in read) return { kind: 'unclear', problem: read.problem };
+    const barred = this.#barred(read.decision, by, proposal);
+    if (barred !== undefined) return { kind: 'forbidden', problem: barred };
+    const resolution = { by: 'answer' as const, decision: read.decision, subject: by.subject };
+    if (read.leftOut === undefined) return { kind: 'counts', end: { resolution } };
+    const warning = `An answer went beyond what was asked; this part of it does not count: ${read.leftOut}`;
+    return { kind: 'counts', end: { resolution, warning } };
   }
 
   /** Why a decision is beyond what this person may decide. */
   #barred(decision: Decision, by: Principal, proposal: Proposal): string | undefined {
-    if (decision === 'decline' || decision === 'cancel') return undefined;
-    if (typeof decision === 'object' && !by.permissions.has('admin'))
+    if (isRefusal(decision)) return undefined;
+    if (typeof decision === 'object' && 'acceptWithExecpolicyAmendment' in decision && !by.permissions.has('admin'))
       return 'remembering a rule needs the permission admin';
     return this.#options.mayAccept(by, proposal);
   }
 
   #register(proposal: Proposal): Standing {
-    const ended = deferred<Resolution>();
-    const requestId = this.#nextRequestId++;
-    const standing = { proposal, requestId, ended: ended.promise, settle: ended.resolve };
+    const standing: Standing = {
+      proposal,
+      requestId: this.#nextRequestId++,
+      end: undefined,
+      ended: deferred<End>(),
+      stored: deferred<Resolution>(),
+    };
+    // Who asked for it may be gone.
+    standing.stored.promise.catch(() => {});
     this.#standing.set(proposal.id, standing);
     return standing;
   }
 
-  async #conclude(port: ThreadPort, proposal: Proposal, requestId: number, resolution: Resolution): Promise<void> {
-    const { turnId } = proposal;
-    const resolved = { type: 'approvalResolved' as const, turnId, approvalId: proposal.id, requestId, resolution };
-    const warning =
-      resolution.by === 'badAnswer'
-        ? [{ type: 'warned' as const, turnId, message: `An approval was refused: ${resolution.problem}.` }]
-        : [];
-    await port.append([resolved, ...warning]);
+  #forget({ proposal: { id, nonce } }: Standing): void {
+    if (!this.#standing.delete(id)) return;
+    this.#past.set(id, nonce);
+    const [oldest] = this.#past.keys();
+    if (this.#past.size > REMEMBERED_ENDS && oldest !== undefined) this.#past.delete(oldest);
   }
 
-  #expire(proposal: Proposal, settle: (resolution: Resolution) => void): () => void {
-    const { clock } = this.#options;
-    return clock.timer(Math.max(0, proposal.expiresAtMs - clock.now()), () => settle({ by: 'expiry' }));
+  /** Only who was shown the question learns that there was one. */
+  #isPast(id: ApprovalId, nonce: string): boolean {
+    return this.#past.get(id) === nonce;
   }
+
+  async #conclude(port: ThreadPort, standing: Standing, { resolution, warning }: End): Promise<void> {
+    const { proposal, requestId } = standing;
+    const { turnId } = proposal;
+    const resolved = { type: 'approvalResolved' as const, turnId, approvalId: proposal.id, requestId, resolution };
+    const told = warning === undefined ? [] : [{ type: 'warned' as const, turnId, message: warning }];
+    await port.append([resolved, ...told]);
+    standing.stored.resolve(resolution);
+  }
+
+  #expire(standing: Standing): () => void {
+    const { clock } = this.#options;
+    const left = Math.max(0, standing.proposal.expiresAtMs - clock.now());
+    return clock.timer(left, () => settle(standing, { resolution: { by: 'expiry' } }));
+  }
+}
+
+/** Whether this end is the one that counts. */
+function settle(standing: Standing, end: End): boolean {
+  if (standing.end) return false;
+  standing.end = end;
+  standing.ended.resolve(end);
+  return true;
+}
+
+/** It lets nothing happen. */
+function isRefusal(decision: Decision): boolean {
+  if (typeof decision === 'string') return decision === 'decline' || decision === 'cancel';
+  if (!('permissions' in decision)) return false;
+  const { network, read, write } = decision.permissions;
+  return !network && read.length === 0 && write.length === 0;
+}
+
+const noSuchQuestion = (approvalId: ApprovalId): AppError =>
+  new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
+
+const HOW: Readonly<Record<Resolution['by'], string>> = {
+  answer: 'answered',
+  badAnswer: 'answered',
+  interrupt: 'interrupted',
+  expiry: 'expired',
+  policy: 'refused',
+};
+
+function hasEnded(approvalId: ApprovalId, resolution?: Resolution): AppError {
+  const how = resolution && HOW[resolution.by];
+  const data = { kind: 'approval_ended', approvalId, ...(how ? { endedBy: how } : {}) };
+  return new AppError('conflict', `the question has ended already${how ? `: it was ${how}` : ''}`, data);
 }
 
 /** The reason with which running work is stopped when the server stops. */

@@ -1,6 +1,7 @@
 // Pure: policy, action and grants -> allow, ask or deny, and which rule said so.
 
 import type { ApprovalPolicy, SandboxPolicy } from '../model/policy.ts';
+import type { RuleDecision } from './prefix-rules.ts';
 
 export interface CommandAction {
   /** The model asks to leave the sandbox. */
@@ -14,8 +15,8 @@ export interface Facts {
   readonly sandboxHolds: boolean;
   /** Exactly this operation was accepted for the turn or the session. */
   readonly isGranted: boolean;
-  /** A remembered prefix covers the command. */
-  readonly hasPrefixRule: boolean;
+  /** What the rules file says of the command. */
+  readonly prefixRule: RuleDecision | undefined;
 }
 
 /** `bare`: without a sandbox. `unavailable`: bare, and only because the host has none. */
@@ -29,30 +30,43 @@ export interface Verdict {
 }
 
 export function decideCommand(action: CommandAction, facts: Facts): Verdict {
-  if (facts.sandbox.type === 'dangerFullAccess' || facts.sandbox.type === 'externalSandbox')
-    return decideWithoutSandbox(facts);
-  const runs: RunsAs = action.escalate ? 'bare' : facts.sandboxHolds ? 'sandboxed' : 'unavailable';
+  const isBare = facts.sandbox.type === 'dangerFullAccess' || facts.sandbox.type === 'externalSandbox';
+  const runs: RunsAs = isBare || action.escalate ? 'bare' : facts.sandboxHolds ? 'sandboxed' : 'unavailable';
+  const { policy, prefixRule } = facts;
+  if (prefixRule === 'forbidden') return { decision: 'deny', runs, rule: 'a rule forbids this command' };
   if (facts.isGranted) return { decision: 'allow', runs, rule: 'this operation was accepted before' };
-  if (facts.hasPrefixRule && runs !== 'unavailable') {
+  if (prefixRule === 'prompt') return asked(runs, 'a rule asks before this command', mayAskByRule(policy));
+  // Nothing that lasts lets a command run bare for want of a sandbox.
+  if (prefixRule === 'allow' && runs !== 'unavailable' && (!isBare || policy === 'untrusted')) {
     return { decision: 'allow', runs, rule: 'a remembered prefix allows this command' };
   }
-  if (runs === 'sandboxed' && facts.policy !== 'untrusted') {
-    return { decision: 'allow', runs, rule: 'the sandbox holds what the command may touch' };
+  if (policy !== 'untrusted') {
+    if (isBare) return { decision: 'allow', runs, rule: 'the thread has full access' };
+    if (runs === 'sandboxed') return { decision: 'allow', runs, rule: 'the sandbox holds what the command may touch' };
   }
+  if (isBare) return asked(runs, 'the policy asks before every command', true);
   const why = {
     sandboxed: 'the policy asks before every command',
     bare: 'the command asks to leave the sandbox',
     unavailable: 'this host has no sandbox',
   }[runs];
-  if (mayAsk(facts.policy)) return { decision: 'ask', runs, rule: why };
-  return { decision: 'deny', runs, rule: `${why}, and the approval policy is never to ask` };
+  return asked(runs, why, mayAsk(policy));
 }
 
-function decideWithoutSandbox(facts: Facts): Verdict {
-  if (facts.policy !== 'untrusted') return { decision: 'allow', runs: 'bare', rule: 'the thread has full access' };
-  if (facts.isGranted) return { decision: 'allow', runs: 'bare', rule: 'this operation was accepted before' };
-  if (facts.hasPrefixRule) return { decision: 'allow', runs: 'bare', rule: 'a remembered prefix allows this command' };
-  return { decision: 'ask', runs: 'bare', rule: 'the policy asks before every command' };
+function asked(runs: RunsAs, why: string, may: boolean): Verdict {
+  return may
+    ? { decision: 'ask', runs, rule: why }
+    : { decision: 'deny', runs, rule: `${why}, and the approval policy is never to ask` };
+}
+
+/** Whether people may be asked for more than the sandbox allows. Whoever is under the operator's ceiling gets no more by asking. */
+export function decidePermissions(policy: ApprovalPolicy, isCapped: boolean): Pick<Verdict, 'decision' | 'rule'> {
+  if (isCapped)
+    return { decision: 'deny', rule: 'a turn under the ceiling of remote clients gets no more than its sandbox' };
+  if (policy === 'never') return { decision: 'deny', rule: 'the approval policy is never to ask' };
+  if (typeof policy !== 'string' && !policy.granular.request_permissions)
+    return { decision: 'deny', rule: 'the approval policy lets the model ask for no permissions' };
+  return { decision: 'ask', rule: 'the model asks for more than the sandbox allows' };
 }
 
 /** A patch that the house itself would write; `standing` is that of all its files together. */
@@ -82,11 +96,17 @@ export function decideFileChange({ policy, sandbox, standing, isGranted }: FileF
       : sandbox.type === 'readOnly' && standing === 'workspace'
         ? 'the thread may only read files'
         : 'a file lies outside of what the thread may write';
-  if (mayAsk(policy)) return { decision: 'ask', runs, rule: why };
-  return { decision: 'deny', runs, rule: `${why}, and the approval policy is never to ask` };
+  return asked(runs, why, mayAsk(policy));
 }
 
+/** Beyond the sandbox, and before effects. */
 function mayAsk(policy: ApprovalPolicy): boolean {
   if (policy === 'never') return false;
   return typeof policy === 'string' || policy.granular.sandbox_approval;
+}
+
+/** Because a rule of the rules file says so. */
+function mayAskByRule(policy: ApprovalPolicy): boolean {
+  if (policy === 'never') return false;
+  return typeof policy === 'string' || policy.granular.rules;
 }

@@ -1,7 +1,7 @@
 // What approvals and tools may ask of a thread, without knowing what a thread is.
 
 import type { Principal } from '../auth/principal.ts';
-import type { Proposal } from '../model/approval.ts';
+import type { Permissions, Proposal } from '../model/approval.ts';
 import type { DeltaEvent, ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
@@ -35,11 +35,15 @@ export interface TurnPort extends ThreadPort {
 
 export interface Standing {
   readonly proposal: Proposal;
-  readonly item: Item;
+  /** Questions about no item have none. */
+  readonly item: Item | undefined;
 }
 
 export interface GrantHolder {
   /** Digests of operations that were accepted, and until when. */
   has(operationDigest: string): boolean;
   add(operationDigest: string, until: 'turn' | 'session'): void;
+  /** What the sandbox allows beyond the policy of the thread, by all grants that hold now. */
+  permissions(): Permissions;
+  grant(permissions: Permissions, until: 'turn' | 'session'): void;
 }

@@ -7,7 +7,9 @@ import type { Config } from './schema.ts';
 
 /** Why an acceptance does not count, if it does not. Roots that are links themselves hold no file here. */
 export function barredByCeiling(by: Principal, proposal: Proposal, remote: Config['remote']): string | undefined {
-  if (by.isLocal || remote.sandbox === 'danger-full-access') return undefined;
+  if (by.isLocal || remote.sandbox === 'danger-full-access' || proposal.kind === 'userInput') return undefined;
+  if (proposal.kind === 'permissions')
+    return 'remote clients may not let a thread do more than its sandbox allows here';
   const isInside = proposal.sandbox === 'sandboxed';
   if (proposal.kind === 'command')
     return isInside ? undefined : 'remote clients may not let a command leave the sandbox here';

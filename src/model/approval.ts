@@ -4,13 +4,53 @@ import { z } from 'zod';
 import { CommandAction, FileUpdateChange } from './item.ts';
 import { type Infer, schema } from './schema.ts';
 
-export const Decision = schema(() =>
+/** What is decided about an effect. */
+export const Consent = schema(() =>
   z.union([
     z.enum(['accept', 'acceptForTurn', 'acceptForSession', 'decline', 'cancel']),
     z.object({ acceptWithExecpolicyAmendment: z.object({ execpolicy_amendment: z.array(z.string()) }) }),
   ]),
 );
+export type Consent = Infer<typeof Consent>;
+
+/** Beyond what the sandbox allows; real, absolute paths of files and folders, with all below them. */
+export const Permissions = schema(() =>
+  z.object({ network: z.boolean(), read: z.array(z.string()), write: z.array(z.string()) }),
+);
+export type Permissions = Infer<typeof Permissions>;
+
+export const PermissionGrant = schema(() =>
+  z.object({ permissions: Permissions(), scope: z.enum(['turn', 'session']) }),
+);
+export type PermissionGrant = Infer<typeof PermissionGrant>;
+
+/** What people said, by the id of each question; none need be answered. */
+export const UserAnswers = schema(() =>
+  z.object({ answers: z.record(z.string(), z.object({ answers: z.array(z.string()) })) }),
+);
+export type UserAnswers = Infer<typeof UserAnswers>;
+
+export const UserQuestion = schema(() =>
+  z.object({
+    id: z.string(),
+    header: z.string(),
+    question: z.string(),
+    /** Words of one's own are an answer too. */
+    isOther: z.boolean(),
+    isSecret: z.boolean(),
+    options: z.array(z.object({ label: z.string(), description: z.string() })).nullable(),
+  }),
+);
+export type UserQuestion = Infer<typeof UserQuestion>;
+
+export const Decision = schema(() => z.union([Consent(), PermissionGrant(), UserAnswers()]));
 export type Decision = Infer<typeof Decision>;
+/** What answers a proposal of this kind. */
+export type DecisionOf<K extends Proposal['kind']> = K extends 'permissions'
+  ? PermissionGrant
+  : K extends 'userInput'
+    ? UserAnswers
+    : Consent;
 
 const common = {
   id: z.string(),
@@ -56,8 +96,25 @@ const FileChangeProposal = schema(() =>
   }),
 );
 
+/** More than the sandbox allows, for what the thread does from then on. Nothing happens by the answer itself. */
+const PermissionsProposal = schema(() =>
+  z.object({ ...common, kind: z.literal('permissions'), permissions: Permissions() }),
+);
+
+/** The model wants to know something of people. It allows nothing. */
+const UserInputProposal = schema(() =>
+  z.object({ ...common, kind: z.literal('userInput'), questions: z.array(UserQuestion()) }),
+);
+
 /** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
-export const Proposal = schema(() => z.discriminatedUnion('kind', [CommandProposal(), FileChangeProposal()]));
+export const Proposal = schema(() =>
+  z.discriminatedUnion('kind', [
+    CommandProposal(),
+    FileChangeProposal(),
+    PermissionsProposal(),
+    UserInputProposal(),
+  ]),
+);
 export type Proposal = Infer<typeof Proposal>;
 export type ProposalOf<K extends Proposal['kind']> = Extract<Proposal, { kind: K }>;
 

@@ -1,6 +1,7 @@
 // Stored events to notifications of the native dialect, each encoded once for all who get it.
 
-import { approvalRequest, serverRequestResolved } from '../approvals/requests.ts';
+import { approvalRequest } from '../approvals/questions.ts';
+import { serverRequestResolved } from '../approvals/requests.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
 import { type DeltaEvent, type EventOf, lastSeq, type StoredEvent } from '../model/event.ts';
@@ -13,12 +14,19 @@ import { notificationFrame, requestFrame, withVersion } from '../rpc/message.ts'
 import * as tell from './notifications.ts';
 import { seconds, settingsView } from './view.ts';
 
+/** Which approval a question of the server is about, and its id. */
+interface Question {
+  readonly approvalId: ApprovalId;
+  readonly requestId: number;
+  /** The same question to those who may not have a rule remembered. */
+  readonly withoutRules: Frame | undefined;
+}
+
 /** One frame for a client, in both forms of the envelope; each is made when first asked for. */
 export class Frame {
   readonly method: string;
   readonly experimental: boolean;
-  /** Set on a question of the server: the approval it is about, and its id. */
-  readonly question: { readonly approvalId: ApprovalId; readonly requestId: number } | undefined;
+  readonly question: Question | undefined;
   readonly #text: string;
   #plain: Buffer | undefined;
   #versioned: Buffer | undefined;
@@ -205,9 +213,12 @@ const active = (activeFlags: WaitingFlag[]): ThreadStatus => ({ type: 'active', 
 
 /** A standing question as a request to a client. */
 export function questionFrame(threadId: ThreadId, proposal: Proposal, requestId: number): Frame {
-  const { method, params } = approvalRequest(threadId, proposal);
-  const text = requestFrame(String(requestId), method, params, false);
-  return new Frame(method, text, { question: { approvalId: proposal.id, requestId } });
+  const frame = (mayRemember: boolean, withoutRules?: Frame): Frame => {
+    const { method, params } = approvalRequest(threadId, proposal, { mayRemember });
+    const text = requestFrame(String(requestId), method, params, false);
+    return new Frame(method, text, { question: { approvalId: proposal.id, requestId, withoutRules } });
+  };
+  return proposal.kind === 'command' ? frame(true, frame(false)) : frame(true);
 }
 
 const DELTAS = {

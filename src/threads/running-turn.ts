@@ -273,8 +273,7 @@ export class RunningTurn {
         const { turn } = thread.accepted;
         const questions = [...(turn?.questions.values() ?? [])];
         const proposal = questions.find((each) => each.proposal.callId === callId)?.proposal;
-        const item = proposal && turn?.items.get(proposal.itemId);
-        return item ? { item, proposal } : undefined;
+        return proposal && { proposal, item: turn?.items.get(proposal.itemId) };
       },
       earlierItems: () => (isResumed ? itemsOf(store, thread.threadId, this.id) : Promise.resolve([])),
     };

@@ -1,10 +1,12 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
 import { Grants } from '../approvals/grants.ts';
+import type { GrantHolder } from '../approvals/thread-port.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
+import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
@@ -70,6 +72,16 @@ export class ThreadRuntime implements Closable {
   /** The place of the last event that has been shown. */
   get seq(): Seq {
     return this.#log.seq;
+  }
+
+  /** Those that stand, as they are on disk. */
+  get questions(): readonly Proposal[] {
+    return [...(this.#log.stored.turn?.questions.values() ?? [])].map(({ proposal }) => proposal);
+  }
+
+  /** What holds for the thread while it is loaded. */
+  get grants(): GrantHolder {
+    return this.#grants;
   }
 
   get isBusy(): boolean {

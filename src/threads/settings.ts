@@ -41,6 +41,7 @@ export async function settingsOfStart(
     ...remoteDefault(params, loaded, principal),
   };
   const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
+  checkReviewer(settings.approvalsReviewer);
   await checkMayRun(settings, principal, parts);
   return withPlaces(settings);
 }
@@ -152,12 +153,12 @@ function checkShared(params: Partial<ThreadOverrides>): void {
   if (relative !== undefined) {
     throw new AppError('invalid', 'Invalid request: runtimeWorkspaceRoots: an absolute path is needed');
   }
-  if (params.approvalsReviewer && params.approvalsReviewer !== 'user') {
-    throw new AppError(
-      'invalid',
-      `approvalsReviewer "${params.approvalsReviewer}" is not supported: approvals are answered by people`,
-    );
-  }
+  checkReviewer(params.approvalsReviewer);
+}
+
+function checkReviewer(wanted: ThreadWishes['approvalsReviewer']): void {
+  if (!wanted || wanted === 'user') return;
+  throw new AppError('invalid', `approvalsReviewer "${wanted}" is not supported: approvals are answered by people`);
 }
 
 function folder(wanted: string | null | undefined, base: string): string {

@@ -92,7 +92,11 @@ function withoutItem(turn: OpenTurn, itemId: ItemId): OpenTurn['steered'] {
 }
 
 export function waitingFlags(turn: OpenTurn | null): WaitingFlag[] {
-  return turn && turn.questions.size > 0 ? ['waitingOnApproval'] : [];
+  const kinds = [...(turn?.questions.values() ?? [])].map(({ proposal }) => proposal.kind);
+  return [
+    ...(kinds.some((kind) => kind !== 'userInput') ? (['waitingOnApproval'] as const) : []),
+    ...(kinds.includes('userInput') ? (['waitingOnUserInput'] as const) : []),
+  ];
 }
 
 export function statusOf({ meta, turn }: LiveThread): ThreadStatus {

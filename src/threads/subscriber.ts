@@ -38,7 +38,9 @@ function createSubscriber(session: Session, broker: ApprovalBroker): Subscriber 
           session.expect(question.requestId, (answer) => broker.answered(question.approvalId, answer, principal));
         }
       }
-      if (wanted.length > 0) peer.sendFrames(wanted.map((frame) => frame.encoded(peer.echoesVersion)));
+      const mayRemember = principal.permissions.has('admin');
+      const own = (frame: Frame): Frame => (mayRemember ? frame : (frame.question?.withoutRules ?? frame));
+      if (wanted.length > 0) peer.sendFrames(wanted.map((frame) => own(frame).encoded(peer.echoesVersion)));
     },
   };
 }

@@ -14,6 +14,8 @@ const CLOCK_START = 1_000_000;
 const proposal = (id: string): Proposal =>
   ({
     id,
+    kind: 'command',
+    nonce: `nonce-${id}`,
     turnId: 't',
     itemId: 'i',
     sandbox: 'sandboxed',

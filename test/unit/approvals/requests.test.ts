@@ -2,13 +2,18 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  availableDecisions,
-  commandApproval,
-  commandApprovalParams,
-  readDecision,
-} from '../../../src/approvals/requests.ts';
-import type { ProposalOf } from '../../../src/model/approval.ts';
+import { readAnswer } from '../../../src/approvals/answers.ts';
+import { availableDecisions, commandApprovalParams } from '../../../src/approvals/questions.ts';
+import { commandApproval } from '../../../src/approvals/requests.ts';
+import type { Proposal, ProposalOf } from '../../../src/model/approval.ts';
+
+const EVERYBODY = { mayRemember: true };
+
+/** The decision, or what is wrong with the answer. */
+function readDecision(proposal: Proposal, answer: { readonly result?: unknown; readonly error?: unknown }) {
+  const read = readAnswer(proposal, answer);
+  return 'problem' in read ? read : read.decision;
+}
 
 const proposal = (members: Partial<ProposalOf<'command'>> = {}): ProposalOf<'command'> => ({
   id: 'approval-1',
@@ -38,21 +43,21 @@ describe('what is offered', () => {
   test('can all be answered', () => {
     for (const sandbox of ['sandboxed', 'bare', 'unavailable'] as const) {
       const each = proposal({ sandbox });
-      for (const decision of availableDecisions(each))
+      for (const decision of availableDecisions(each, EVERYBODY) ?? [])
         expect(readDecision(each, { result: { decision } })).toEqual(decision);
     }
   });
 
   test('without a sandbox is nothing that lasts', () => {
     const each = proposal({ sandbox: 'unavailable' });
-    expect(availableDecisions(each)).toEqual(['accept', 'decline', 'cancel']);
+    expect(availableDecisions(each, EVERYBODY)).toEqual(['accept', 'decline', 'cancel']);
     for (const decision of ['acceptForSession', AMENDMENT])
       expect(readDecision(each, { result: { decision } })).toHaveProperty('problem');
   });
 
   test('fits the schema of the question, and its time is in seconds', () => {
     for (const reason of [null, 'because']) {
-      const params = commandApproval.params().parse(commandApprovalParams('thread-1', proposal({ reason })));
+      const params = commandApproval.params().parse(commandApprovalParams('thread-1', proposal({ reason }), EVERYBODY));
       expect(params.reason).toBe(reason ?? undefined);
       expect(params.heddle.expiresAt).toBe(5);
     }
@@ -64,7 +69,7 @@ test('a reason in other words, or members beside the decision, change nothing', 
 });
 
 test('no other answer than those offered ever counts', () => {
-  const offered = availableDecisions(proposal()).map((each) => JSON.stringify(each));
+  const offered = (availableDecisions(proposal(), EVERYBODY) ?? []).map((each) => JSON.stringify(each));
   const words = fc.constantFrom('accept', 'Accept', 'approved', 'acceptForTurn', 'yes', 'decline', '', AMENDMENT);
   const answers = fc.oneof(
     fc.record({ decision: fc.oneof(words, fc.anything()) }),

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   decideCommand,
   decideFileChange,
+  decidePermissions,
   type Facts,
   type FileFacts,
   type Verdict,
@@ -15,19 +16,19 @@ const facts = (members: Partial<Facts> = {}): Facts => ({
   sandbox: { type: 'readOnly', networkAccess: false },
   sandboxHolds: true,
   isGranted: false,
-  hasPrefixRule: false,
+  prefixRule: undefined,
   ...members,
 });
 
-const granular = (sandbox_approval: boolean): ApprovalPolicy => ({
-  granular: {
-    sandbox_approval,
-    rules: true,
-    skill_approval: false,
-    request_permissions: false,
-    mcp_elicitations: true,
-  },
-});
+const GRANULAR = {
+  sandbox_approval: false,
+  rules: true,
+  skill_approval: false,
+  request_permissions: false,
+  mcp_elicitations: true,
+};
+
+const granular = (sandbox_approval: boolean): ApprovalPolicy => ({ granular: { ...GRANULAR, sandbox_approval } });
 
 type Decision = `${Verdict['decision']} ${Verdict['runs']}`;
 const decide = (escalate: boolean, members: Partial<Facts>): Decision => {
@@ -71,7 +72,7 @@ describe('a command on a host without a sandbox', () => {
   });
 
   test('is not allowed by a remembered prefix', () => {
-    expect(decide(false, { sandboxHolds: false, hasPrefixRule: true })).toBe('ask unavailable');
+    expect(decide(false, { sandboxHolds: false, prefixRule: 'allow' })).toBe('ask unavailable');
   });
 });
 
@@ -91,11 +92,46 @@ describe.each(['dangerFullAccess', 'externalSandbox'] as const)('under %s', (typ
 });
 
 test('what was granted, or is covered by a remembered prefix, is not asked about again', () => {
-  for (const known of [{ isGranted: true }, { hasPrefixRule: true }]) {
+  for (const known of [{ isGranted: true }, { prefixRule: 'allow' }] as const) {
     expect(decide(false, { policy: 'untrusted', ...known })).toBe('allow sandboxed');
     expect(decide(true, known)).toBe('allow bare');
     expect(decide(false, { policy: 'untrusted', sandbox: { type: 'dangerFullAccess' }, ...known })).toBe('allow bare');
   }
+});
+
+describe('a rule about the command', () => {
+  test.each<[ApprovalPolicy, Decision]>([
+    ['untrusted', 'ask sandboxed'],
+    ['on-request', 'ask sandboxed'],
+    ['never', 'deny sandboxed'],
+    [granular(false), 'ask sandboxed'],
+    [{ granular: { ...GRANULAR, sandbox_approval: true, rules: false } }, 'deny sandboxed'],
+  ])('that asks, under %j: %s', (policy, decision) => {
+    expect(decide(false, { policy, prefixRule: 'prompt' })).toBe(decision);
+  });
+
+  test('that asks is answered by an acceptance of exactly this operation', () => {
+    expect(decide(false, { prefixRule: 'prompt', isGranted: true })).toBe('allow sandboxed');
+  });
+
+  test('that forbids goes before everything', () => {
+    for (const policy of ['untrusted', 'on-request', 'never'] as const)
+      for (const sandbox of [sandboxPolicyOf('read-only'), sandboxPolicyOf('danger-full-access')])
+        expect(decide(false, { policy, sandbox, prefixRule: 'forbidden', isGranted: true })).toMatch(/^deny/);
+  });
+});
+
+describe('a request for permissions', () => {
+  test.each<[ApprovalPolicy, string]>([
+    ['untrusted', 'ask'],
+    ['on-request', 'ask'],
+    ['never', 'deny'],
+    [{ granular: { ...GRANULAR, request_permissions: true } }, 'ask'],
+    [{ granular: { ...GRANULAR, request_permissions: false } }, 'deny'],
+  ])('under %j: %s', (policy, decision) => {
+    expect(decidePermissions(policy, false).decision).toBe(decision);
+    expect(decidePermissions(policy, true).decision).toBe('deny');
+  });
 });
 
 test('every decision says which rule made it', () => {

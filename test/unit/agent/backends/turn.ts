@@ -104,6 +104,12 @@ export function house(
       changes.push({ item, changes: files });
       return { kind: 'changed', summary: files.map(({ path }) => `M ${path}`), durationMs: 12 };
     },
+    async requestPermissions(_call, { network, read, write }) {
+      return { permissions: { network, read: [...read], write: [...write] }, scope: 'turn' };
+    },
+    async askUser(_call, questions) {
+      return { answers: Object.fromEntries(questions.map(({ id }) => [id, { answers: ['yes'] }])) };
+    },
   };
 }
 

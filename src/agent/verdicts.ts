@@ -1,0 +1,70 @@
+// What the rules say of an effect in a thread as it is now: for the effect itself, and for whoever only wants to know.
+
+import type { PrefixRules } from '../approvals/prefix-rules.ts';
+import { decideCommand, decideFileChange, type RunsAs, type Verdict } from '../approvals/rules.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import { fingerprint } from '../base/canonical.ts';
+import type { ShellParser } from '../children/shell-line.ts';
+import type { RunnerParts } from '../process/runner.ts';
+import { isInGrantedFolder, permissionsOf } from './permissions.ts';
+
+/** What of a thread the rules look at. */
+export type Judged = Pick<TurnPort, 'settings' | 'grants' | 'isCapped'>;
+
+export interface JudgeParts {
+  readonly prefixRules: PrefixRules;
+  readonly runner: Pick<RunnerParts, 'sandbox'>;
+}
+
+/** A shell line that is about to be started. */
+export interface Line {
+  readonly line: string;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly escalate: boolean;
+}
+
+export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellParser, line: Line): Promise<Verdict> {
+  const { approvalPolicy: policy, sandboxPolicy: sandbox } = turn.settings();
+  const { isAvailable } = await parts.runner.sandbox();
+  const runs: RunsAs = line.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
+  // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
+  const isHeld = turn.isCapped() && runs !== 'sandboxed';
+  const rule = await parts.prefixRules.decide(
+    shell.simpleCommands(line.line)?.map(({ argv }) => argv),
+    line.argv,
+  );
+  return decideCommand(
+    { escalate: line.escalate },
+    {
+      policy,
+      sandbox,
+      sandboxHolds: isAvailable,
+      isGranted: !isHeld && turn.grants.has(lineDigest(line, runs)),
+      prefixRule: isHeld && rule === 'allow' ? undefined : rule,
+    },
+  );
+}
+
+/** The same for the same operation only. */
+export const lineDigest = ({ argv, cwd }: Pick<Line, 'argv' | 'cwd'>, runs: RunsAs): string =>
+  fingerprint({ argv, cwd, runs });
+
+/** Files that are about to be changed, by real path. */
+export interface Files {
+  readonly paths: readonly string[];
+  readonly standing: 'workspace' | 'outside' | 'hidden';
+}
+
+export function decideFiles(turn: Judged, { paths, standing }: Files): Verdict {
+  const { approvalPolicy: policy, sandboxPolicy: sandbox } = turn.settings();
+  // What was accepted for others does not widen a turn that is held under the ceiling.
+  const isHeld = turn.isCapped() && !(sandbox.type === 'workspaceWrite' && standing === 'workspace');
+  const { write } = permissionsOf(turn);
+  const isGranted =
+    !isHeld && paths.every((path) => turn.grants.has(changeDigest(path)) || isInGrantedFolder(path, write));
+  return decideFileChange({ policy, sandbox, standing, isGranted });
+}
+
+/** Changes of this file, whatever they are. */
+export const changeDigest = (path: string): string => fingerprint({ changes: path });

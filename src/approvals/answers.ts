@@ -1,0 +1,91 @@
+// What an answer of a client means: a decision within what was asked, or why it is none.
+
+import type { z } from 'zod';
+import type { Consent, Decision, PermissionGrant, Proposal, ProposalOf, UserAnswers } from '../model/approval.ts';
+import { availableDecisions } from './questions.ts';
+import { commandApproval, fileChangeApproval, userInputRequest, WireGrant } from './requests.ts';
+
+export type ReadAnswer<D = Decision> =
+  /** `leftOut`: what it said beyond the question, which does not count. */
+  { readonly decision: D; readonly leftOut?: string } | { readonly problem: string };
+
+/** What a client sent back, as its response has it. */
+export interface RawAnswer {
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
+  if (answer.error !== undefined) return { problem: 'the client answered with an error' };
+  switch (proposal.kind) {
+    case 'command':
+    case 'fileChange':
+      return readConsent(proposal, answer.result);
+    case 'permissions':
+      return readGrant(proposal, answer.result);
+    case 'userInput':
+      return readUserAnswers(proposal, answer.result);
+  }
+}
+
+function readConsent(proposal: ProposalOf<'command' | 'fileChange'>, result: unknown): ReadAnswer<Consent> {
+  const asked = proposal.kind === 'command' ? commandApproval : fileChangeApproval;
+  const parsed = asked.result().safeParse(result);
+  if (!parsed.success) return { problem: 'the answer does not have the shape {"decision": one of availableDecisions}' };
+  const { decision } = parsed.data;
+  const offered = availableDecisions(proposal, { mayRemember: true }) ?? [];
+  const isOffered = offered.some((each) => JSON.stringify(each) === JSON.stringify(decision));
+  return isOffered ? { decision } : { problem: `the decision ${JSON.stringify(decision)} was not offered` };
+}
+
+/** Never more than was asked: what goes beyond it is left out, and named. */
+function readGrant({ permissions: asked }: ProposalOf<'permissions'>, result: unknown): ReadAnswer<PermissionGrant> {
+  const parsed = WireGrant().safeParse(result);
+  if (!parsed.success) return { problem: 'the answer does not have the shape {"permissions", "scope"}' };
+  const { permissions, scope, strictAutoReview } = parsed.data;
+  if (strictAutoReview) return { problem: 'strictAutoReview is not supported: commands are approved by people' };
+  const given = granted(permissions);
+  if (given.denies) return { problem: 'a grant that leaves a part of it out cannot be held' };
+  const within = (paths: readonly string[], most: readonly string[]) => most.filter((path) => paths.includes(path));
+  const decision = {
+    permissions: {
+      network: given.network && asked.network,
+      read: within(given.read, [...asked.read, ...asked.write.filter((path) => !asked.read.includes(path))]),
+      write: within(given.write, asked.write),
+    },
+    scope,
+  };
+  const counted = [...decision.permissions.read, ...decision.permissions.write];
+  const beyond = [
+    ...given.other,
+    ...[...given.read, ...given.write].filter((path) => !counted.includes(path)),
+    ...(given.network && !asked.network ? ['the network'] : []),
+  ];
+  return beyond.length === 0 ? { decision } : { decision, leftOut: [...new Set(beyond)].join(', ').slice(0, 1_000) };
+}
+
+function granted({ network, fileSystem }: z.output<ReturnType<typeof WireGrant>>['permissions']) {
+  const entries = fileSystem?.entries ?? [];
+  const paths = (access: 'read' | 'write') =>
+    entries.flatMap(({ path, ...entry }) => (path.type === 'path' && entry.access === access ? [path.path] : []));
+  const other = entries.filter(({ path }) => path.type !== 'path');
+  return {
+    network: network?.enabled === true,
+    denies: entries.some(({ access }) => access === 'deny'),
+    read: [...(fileSystem?.read ?? []), ...paths('read')],
+    write: [...(fileSystem?.write ?? []), ...paths('write')],
+    other: other.map(({ path }) => JSON.stringify(path)),
+  };
+}
+
+function readUserAnswers({ questions }: ProposalOf<'userInput'>, result: unknown): ReadAnswer<UserAnswers> {
+  const parsed = userInputRequest.result().safeParse(result);
+  if (!parsed.success) return { problem: 'the answer does not have the shape {"answers": {id: {"answers": [text]}}}' };
+  const given = Object.entries(parsed.data.answers);
+  const asked = new Set(questions.map(({ id }) => id));
+  const answers = Object.fromEntries(given.filter(([id]) => asked.has(id)));
+  const beyond = given.flatMap(([id]) => (asked.has(id) ? [] : [id]));
+  return beyond.length === 0
+    ? { decision: { answers } }
+    : { decision: { answers }, leftOut: beyond.join(', ').slice(0, 1_000) };
+}

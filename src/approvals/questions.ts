@@ -1,0 +1,129 @@
+// Proposals as questions to clients: which method, with which params, and what may be answered.
+
+import type { z } from 'zod';
+import type { Permissions, Proposal, ProposalOf } from '../model/approval.ts';
+import type { ThreadId } from '../model/ids.ts';
+import {
+  commandApproval,
+  FileDecision,
+  fileChangeApproval,
+  permissionsApproval,
+  userInputRequest,
+  type WireDecision,
+  type WirePermissions,
+} from './requests.ts';
+
+/** For whom a question is: only who may change the rules is offered to remember one. */
+export interface Recipient {
+  readonly mayRemember: boolean;
+}
+
+type ParamsOf<M extends { readonly params: () => z.ZodType }> = z.input<ReturnType<M['params']>>;
+type Decisions = z.input<ReturnType<typeof WireDecision>>[];
+
+/** The question about a proposal, for clients. */
+export function approvalRequest(
+  threadId: ThreadId,
+  proposal: Proposal,
+  recipient: Recipient,
+): { readonly method: string; readonly params: object } {
+  switch (proposal.kind) {
+    case 'command':
+      return { method: commandApproval.method, params: commandApprovalParams(threadId, proposal, recipient) };
+    case 'fileChange':
+      return { method: fileChangeApproval.method, params: fileChangeParams(threadId, proposal) };
+    case 'permissions':
+      return { method: permissionsApproval.method, params: permissionsParams(threadId, proposal) };
+    case 'userInput':
+      return { method: userInputRequest.method, params: userInputParams(threadId, proposal) };
+  }
+}
+
+/** The decisions of which one is the answer; undefined: the answer has another form. */
+export function availableDecisions(proposal: Proposal, { mayRemember }: Recipient): Decisions | undefined {
+  if (proposal.kind === 'fileChange') return [...FileDecision().options];
+  if (proposal.kind !== 'command') return undefined;
+  if (proposal.sandbox === 'unavailable') return ['accept', 'decline', 'cancel'];
+  const rule: Decisions = mayRemember
+    ? [{ acceptWithExecpolicyAmendment: { execpolicy_amendment: proposal.amendment } }]
+    : [];
+  return ['accept', 'acceptForSession', ...rule, 'decline', 'cancel'];
+}
+
+/** What every question says of its place in the thread. */
+const placeOf = (threadId: ThreadId, { turnId, itemId }: Proposal) => ({ threadId, turnId, itemId });
+
+const evidenceOf = (proposal: Proposal) => ({
+  approvalId: proposal.id,
+  operationDigest: proposal.operationDigest,
+  policyDigest: proposal.policyDigest,
+  workspaceDigest: proposal.workspaceDigest,
+  nonce: proposal.nonce,
+  expiresAt: Math.floor(proposal.expiresAtMs / 1000),
+});
+
+export function commandApprovalParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'command'>,
+  recipient: Recipient,
+): ParamsOf<typeof commandApproval> {
+  return {
+    kind: 'command',
+    ...placeOf(threadId, proposal),
+    startedAtMs: proposal.startedAtMs,
+    environmentId: 'local',
+    ...(proposal.reason === null ? {} : { reason: proposal.reason }),
+    command: proposal.command,
+    cwd: proposal.cwd,
+    commandActions: proposal.commandActions,
+    ...(recipient.mayRemember ? { proposedExecpolicyAmendment: proposal.amendment } : {}),
+    availableDecisions: availableDecisions(proposal, recipient) ?? [],
+    // The schema has this for questions about a part of an item; ours is a member of its own.
+    approvalId: null,
+    heddle: { ...evidenceOf(proposal), sandbox: proposal.sandbox },
+  };
+}
+
+function fileChangeParams(threadId: ThreadId, proposal: ProposalOf<'fileChange'>): ParamsOf<typeof fileChangeApproval> {
+  const { changes, targets, cwd, rule, sandbox } = proposal;
+  return {
+    ...placeOf(threadId, proposal),
+    startedAtMs: proposal.startedAtMs,
+    reason: proposal.reason,
+    grantRoot: null,
+    availableDecisions: FileDecision().options,
+    heddle: { ...evidenceOf(proposal), changes, targets, cwd, rule, sandbox },
+  };
+}
+
+function permissionsParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'permissions'>,
+): ParamsOf<typeof permissionsApproval> {
+  return {
+    ...placeOf(threadId, proposal),
+    environmentId: 'local',
+    startedAtMs: proposal.startedAtMs,
+    cwd: proposal.cwd,
+    reason: proposal.reason,
+    permissions: wirePermissions(proposal.permissions),
+    heddle: evidenceOf(proposal),
+  };
+}
+
+export function wirePermissions({ network, read, write }: Permissions): z.input<ReturnType<typeof WirePermissions>> {
+  const entry = (access: 'read' | 'write') => (path: string) => ({ path: { type: 'path' as const, path }, access });
+  const entries = [...read.map(entry('read')), ...write.map(entry('write'))];
+  const fileSystem = { read: read.length > 0 ? read : null, write: write.length > 0 ? write : null, entries };
+  return { network: network ? { enabled: true } : null, fileSystem: entries.length > 0 ? fileSystem : null };
+}
+
+function userInputParams(threadId: ThreadId, proposal: ProposalOf<'userInput'>): ParamsOf<typeof userInputRequest> {
+  return {
+    ...placeOf(threadId, proposal),
+    questions: proposal.questions,
+    isBlocking: true,
+    autoResolutionMs: null,
+    heddle: evidenceOf(proposal),
+  };
+}

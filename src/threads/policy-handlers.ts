@@ -1,0 +1,51 @@
+// What the rules would say of a command or of files, for a thread as it is or for one that would start now.
+
+import { explainCommand, explainFiles, explanationOf } from '../agent/explain.ts';
+import type { ToolParts } from '../agent/tools.ts';
+import type { Judged } from '../agent/verdicts.ts';
+import { Grants } from '../approvals/grants.ts';
+import { policyMethods } from '../approvals/methods.ts';
+import type { Params } from '../rpc/declare.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
+import { createAccess } from './access.ts';
+import type { ThreadRegistry } from './registry.ts';
+import { type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
+
+export interface PolicyHandlerParts {
+  readonly registry: ThreadRegistry;
+  readonly settings: SettingsParts;
+  readonly tools: Pick<ToolParts, 'prefixRules' | 'runner' | 'environment' | 'hidden'>;
+}
+
+export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts): Route[] {
+  const access = createAccess(registry);
+  const judged = async (params: Params<typeof policyMethods.policyExplain>, context: Context): Promise<Judged> => {
+    const { threadId, cwd, approvalPolicy, sandbox, sandboxPolicy } = params;
+    const wishes = { cwd, approvalPolicy, sandbox, sandboxPolicy };
+    const { principal } = context.session;
+    if (threadId === undefined || threadId === null) {
+      const { sandboxPolicy: _, ...start } = wishes;
+      const begun = await settingsOfStart(start, principal, settings);
+      const after = await settingsAfter(begun, { sandboxPolicy }, principal, settings);
+      return { settings: () => after, grants: new Grants(), isCapped: () => !principal.isLocal };
+    }
+    const { meta, runtime } = await access.stored(context, threadId);
+    const after = await settingsAfter(meta.settings, wishes, principal, settings);
+    return { settings: () => after, grants: runtime?.grants ?? new Grants(), isCapped: () => !principal.isLocal };
+  };
+  return implement(policyMethods, {
+    policyExplain: async (params, context) => {
+      const turn = await judged(params, context);
+      const { cwd, approvalPolicy, sandboxPolicy } = turn.settings();
+      const common = { cwd, approvalPolicy, sandboxPolicy };
+      if (params.files) {
+        const { verdict, files } = await explainFiles(turn, tools, params.files);
+        return { ...verdict, explanation: explanationOf(verdict), ...common, files: [...files] };
+      }
+      const wanted = { line: params.command ?? '', escalate: params.escalate ?? false };
+      const { verdict, argv, prefix, onlyReads } = await explainCommand(turn, tools, wanted);
+      const command = { argv: [...argv], prefix: [...prefix], onlyReads };
+      return { ...verdict, explanation: explanationOf(verdict), ...common, command };
+    },
+  });
+}
