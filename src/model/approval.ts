@@ -108,12 +108,7 @@ const UserInputProposal = schema(() =>
 
 /** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
 export const Proposal = schema(() =>
-  z.discriminatedUnion('kind', [
-    CommandProposal(),
-    FileChangeProposal(),
-    PermissionsProposal(),
-    UserInputProposal(),
-  ]),
+  z.discriminatedUnion('kind', [CommandProposal(), FileChangeProposal(), PermissionsProposal(), UserInputProposal()]),
 );
 export type Proposal = Infer<typeof Proposal>;
 export type ProposalOf<K extends Proposal['kind']> = Extract<Proposal, { kind: K }>;
