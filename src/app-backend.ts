@@ -2,13 +2,14 @@
 
 import { apiKeyOf, type KeyStore } from './account/keys.ts';
 import type { Backend } from './agent/backend.ts';
-import { configuredModel } from './agent/backends/configured-model.ts';
 import { createMockBackend } from './agent/backends/mock.ts';
-import { createRuntimeBackend } from './agent/backends/runtime.ts';
+import { type CatalogueSource, createRuntimeBackend, type ProviderSetup } from './agent/backends/runtime.ts';
 import { createUnavailableBackend } from './agent/backends/unavailable.ts';
+import type { ProviderAccess } from './agent/models/client.ts';
 import { AppError } from './base/errors.ts';
 import type { ConfigSource } from './config/load.ts';
-import { defaultProviderId, providerOf } from './config/providers.ts';
+import { defaultProviderId, type Provider, providerOf } from './config/providers.ts';
+import { NO_MODEL } from './config/thread-defaults.ts';
 
 export const BACKENDS = ['runtime', 'mock', 'unavailable'] as const;
 export type BackendName = (typeof BACKENDS)[number];
@@ -30,37 +31,63 @@ export function createBackend(name: BackendName, parts: BackendParts): Backend {
   }
 }
 
+/** What a thread gets that names no model. A default provider that is gone is no reason against one that names another. */
+export async function defaultModelOf(backend: Backend): Promise<string> {
+  const models = await backend.models().catch(() => []);
+  return models.find((model) => model.isDefault)?.id ?? NO_MODEL;
+}
+
 /** Looks everything up when it is needed, so that a changed configuration counts at the next turn. */
-function createConfiguredBackend({ config, keys, environment }: BackendParts): Backend {
+function createConfiguredBackend(parts: BackendParts): Backend {
   return createRuntimeBackend({
-    provider: async (id) => {
-      const provider = providerOf(await config.load(), id);
-      if (provider.baseUrl === undefined) throw new AppError('unavailable', `the provider ${id} has no base_url`);
-      const apiKey = await apiKeyOf(provider, environment, keys);
-      if (apiKey === undefined && provider.envKey !== undefined)
-        throw new AppError(
-          'unavailable',
-          `the environment variable ${provider.envKey}, which holds the key of the provider ${id}, is empty: set it for the server, or leave \`env_key\` out of the configuration`,
-        );
-      return {
-        access: {
-          id: provider.id,
-          baseUrl: provider.baseUrl,
-          wire: provider.wire,
-          apiKey,
-          headers: provider.headers,
-          query: provider.query,
-          streamIdleMs: provider.streamIdleMs,
-          hasCustomTools: provider.hasCustomTools,
-        },
-        retries: { request: provider.requestMaxRetries, stream: provider.streamMaxRetries },
-      };
-    },
-    models: async () => {
-      const { config: now } = await config.state();
-      if (now.model === null) return [];
-      const provider = defaultProviderId(now);
-      return [configuredModel({ id: now.model, provider, isDefault: true, contextWindow: now.model_context_window })];
-    },
+    provider: (id) => setupOf(id, parts),
+    catalogue: (id) => catalogueSource(id, parts),
   });
+}
+
+async function setupOf(id: string, parts: BackendParts): Promise<ProviderSetup> {
+  const config = await parts.config.load();
+  const provider = providerOf(config, id);
+  return {
+    access: await accessOf(provider, parts),
+    retries: { request: provider.requestMaxRetries, stream: provider.streamMaxRetries },
+    compactTokens: config.model_auto_compact_token_limit,
+    hasOutputSchemas: provider.hasOutputSchemas,
+  };
+}
+
+/** Rejects as *unavailable* and says what to set when there is no address, or no key where there should be one. */
+export async function accessOf(provider: Provider, parts: Omit<BackendParts, 'config'>): Promise<ProviderAccess> {
+  const { id, envKey, baseUrl } = provider;
+  if (baseUrl === undefined) throw new AppError('unavailable', `the provider ${id} has no base_url`);
+  const apiKey = await apiKeyOf(provider, parts.environment, parts.keys);
+  if (apiKey === undefined && envKey !== undefined)
+    throw new AppError(
+      'unavailable',
+      `the environment variable ${envKey}, which holds the key of the provider ${id}, is empty: set it for the server, or leave \`env_key\` out of the configuration`,
+    );
+  return {
+    id,
+    baseUrl,
+    wire: provider.wire,
+    apiKey,
+    headers: provider.headers,
+    query: provider.query,
+    streamIdleMs: provider.streamIdleMs,
+    hasCustomTools: provider.hasCustomTools,
+  };
+}
+
+async function catalogueSource(id: string | undefined, parts: BackendParts): Promise<CatalogueSource> {
+  // A file that cannot be used keeps turns from beginning, not clients from seeing what there is.
+  const { config } = await parts.config.state();
+  const provider = providerOf(config, id ?? defaultProviderId(config));
+  const isDefault = provider.id === defaultProviderId(config);
+  return {
+    provider: provider.id,
+    configured: provider.models,
+    chosen: isDefault ? config.model : null,
+    contextWindow: config.model_context_window,
+    access: provider.listsModels ? await accessOf(provider, parts).catch(() => undefined) : undefined,
+  };
 }

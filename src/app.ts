@@ -6,7 +6,7 @@ import { accountHandlers } from './account/handlers.ts';
 import { installationId } from './account/installation.ts';
 import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
-import { type BackendName, createBackend } from './app-backend.ts';
+import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
 import { createPrefixRules } from './approvals/prefix-rules.ts';
@@ -17,6 +17,7 @@ import { AppError } from './base/errors.ts';
 import type { Log } from './base/log.ts';
 import { childEnvironment } from './children/environment.ts';
 import { createChildren } from './children/spawn.ts';
+import { budgetsOf } from './config/budgets.ts';
 import { catalogueHandlers } from './config/catalogues.ts';
 import { checkCeiling } from './config/ceiling.ts';
 import { barredByCeiling } from './config/consent.ts';
@@ -25,7 +26,6 @@ import { configHandlers, configWarningOf } from './config/handlers.ts';
 import { type ConfigSource, createConfigSource } from './config/load.ts';
 import { configWarning } from './config/methods.ts';
 import { retentionOf } from './config/retention.ts';
-import { NO_MODEL } from './config/thread-defaults.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
@@ -167,6 +167,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       clock,
       log,
       validates: options.validatesResults ?? false,
+      budgets: () => budgetsOf(latest.config),
       idleMs: () => latest.config.idle_unload_seconds * 1000,
       checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
       tools,
@@ -179,7 +180,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const settings = {
       config: { ...config, load: () => current().then(() => config.load()) },
       cwd,
-      fallbackModel: async () => (await backend.models()).find((model) => model.isDefault)?.id ?? NO_MODEL,
+      fallbackModel: () => defaultModelOf(backend),
     };
     const recovering = new Map<string, Promise<void>>();
     const recover = (tenant: string): Promise<void> => {
@@ -243,7 +244,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...files.routes,
       ...mcpHandlers(),
       ...skillsHandlers({ cwd }),
-      ...modelHandlers({ models: () => backend.models() }),
+      ...modelHandlers({ models: (query) => backend.models(query), config: config.load }),
     ];
     const implemented = new Set(routes.map((route) => route.method.method));
     const router = new Router([...routes, ...unsupportedRoutes(implemented)], {

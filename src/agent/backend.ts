@@ -23,6 +23,15 @@ export interface Model {
   readonly contextWindow: number | null;
 }
 
+export interface ModelQuery {
+  /** Whose models; default: those of the provider that new threads get. */
+  readonly provider?: string;
+  /**
+   * Milliseconds to wait for a provider that is asked which models it has. Absent: it is not asked, and what is known counts.
+   */
+  readonly waitMs?: number;
+}
+
 /** Input that arrives while a turn runs. */
 export interface Steering {
   /** Aborts when there is input to take; a new signal after each `take`. */
@@ -42,6 +51,13 @@ export interface TurnRequest {
   /** What the model has been shown so far, this turn's input and any unanswered tool calls included. */
   readonly context: readonly ContextItem[];
   readonly outputSchema?: unknown;
+  /**
+   * Whether it is to stop with *contextFull* before the context outgrows the model; `justMade`: the context was made shorter for
+   * it, and that is not to be asked for again before an answer has shown that it did help. Absent: it asks in any case.
+   */
+  readonly room?: 'limited' | 'justMade';
+  /** What a provider counted for the last request of the thread and its answer; null or absent where that is not known. */
+  readonly contextTokens?: number | null;
   readonly steering: Steering;
 }
 
@@ -78,6 +94,8 @@ export type BackendEvent =
   | { readonly type: 'usage'; readonly usage: TokenUsage; readonly contextWindow: number | null }
   | { readonly type: 'retrying'; readonly error: TurnError }
   | { readonly type: 'warning'; readonly message: string }
+  /** The context has to be made shorter before the turn can go on; the last event. Every call in it has an output. */
+  | { readonly type: 'contextFull' }
   /** The turn has failed; the last event. */
   | { readonly type: 'failed'; readonly error: TurnError };
 
@@ -146,7 +164,8 @@ export interface Backend extends Closable {
   readonly name: string;
   /** Asked, never guessed from the name. */
   readonly abilities: { readonly steer: boolean; readonly images: boolean };
-  models(): Promise<readonly Model[]>;
+  /** The models of one provider. Rejects as *invalid* when there is no such provider. */
+  models(query?: ModelQuery): Promise<readonly Model[]>;
   /**
    * Runs one turn, from where its context stands: tool calls without an output are made first. Ends when the turn is over;
    * throws as *cancelled* soon after the signal aborts. Arrays hold what one read of the wire brought; the next one is asked

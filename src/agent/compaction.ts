@@ -25,17 +25,23 @@ export interface Reports {
 
 export type Compaction = { readonly items: readonly ContextItem[] } | { readonly failed: TurnError };
 
-/** Asks the backend's model for a summary of `request.context`; throws as *cancelled* when the signal aborts. */
+/**
+ * Asks the backend's model for a summary of `request.context`; what the user said at its end and nobody has answered stays as it
+ * is. Throws as *cancelled* when the signal aborts.
+ */
 export async function compact(
   backend: Backend,
   request: TurnRequest,
   reports: Reports,
   signal: AbortSignal,
 ): Promise<Compaction> {
-  let context = request.context;
+  const answered = request.context.findLastIndex((item) => item.type !== 'user') + 1 || request.context.length;
+  const past = request.context.slice(0, answered);
+  let context: readonly ContextItem[] = past;
   for (let halvings = 0; ; halvings += 1) {
     const outcome = await summarise(backend, { ...request, context }, reports, signal);
-    if ('summary' in outcome) return { items: [...lastWords(request.context), noteOf(outcome.summary)] };
+    if ('summary' in outcome)
+      return { items: [...lastWords(past), noteOf(outcome.summary), ...request.context.slice(answered)] };
     const isTooLong = outcome.failed.codexErrorInfo === 'contextWindowExceeded';
     if (!isTooLong || halvings === MAX_HALVINGS) return outcome;
     context = newerHalf(context);

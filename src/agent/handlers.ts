@@ -1,32 +1,68 @@
-// Lists models, as clients know them.
+// Lists models and their providers, as clients know them.
 
 import { pageOf } from '../base/page.ts';
+import { defaultProviderId, hasProvider, providerIds, settingsOfProvider } from '../config/providers.ts';
+import type { Config } from '../config/schema.ts';
 import type { ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
-import type { Model } from './backend.ts';
-import { type modelList, modelMethods } from './methods.ts';
+import type { Backend, Model } from './backend.ts';
+import { type modelList, modelMethods, type modelProviderList } from './methods.ts';
+
+/** How long a list waits for a provider of which nothing is known yet; it goes on being asked. */
+const LISTING_WAIT_MS = 1500;
 
 export interface ModelHandlerOptions {
   /** Those of the backend in force. */
-  readonly models: () => Promise<readonly Model[]>;
+  readonly models: Backend['models'];
+  readonly config: () => Promise<Config>;
 }
 
-export function modelHandlers({ models }: ModelHandlerOptions): Route[] {
+export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] {
   return implement(modelMethods, {
     modelList: async (params) => {
-      const wanted = (await models()).filter(
-        (model) =>
-          (params.includeHidden || !model.hidden) &&
-          (params.modelProvider === undefined ||
-            params.modelProvider === null ||
-            model.provider === params.modelProvider),
+      const provider = params.modelProvider ?? undefined;
+      const all = await models({ ...(provider === undefined ? {} : { provider }), waitMs: LISTING_WAIT_MS });
+      const wanted = all.filter(
+        (model) => (params.includeHidden || !model.hidden) && (provider === undefined || model.provider === provider),
       );
       const { data, nextCursor } = pageOf(wanted, params);
       return { data: data.map(shown), nextCursor };
     },
+    modelProviderList: async () => {
+      const now = await config();
+      const ids = new Set([...providerIds(now), defaultProviderId(now)]);
+      return {
+        data: [...ids].flatMap((id) => (hasProvider(now, id) ? [summaryOf(id, now)] : [])),
+        defaultProviderId: defaultProviderId(now),
+        // The configuration is changed in its file.
+        canChangeDefault: false,
+      };
+    },
     // Turns are given tools for neither.
     modelProviderCapabilitiesRead: async () => ({ imageGeneration: false, webSearch: false }),
   });
+}
+
+type Summary = ResultInput<typeof modelProviderList>['data'][number];
+
+function summaryOf(id: string, config: Config): Summary {
+  const { name, baseUrl, envKey, headers } = settingsOfProvider(config, id);
+  return { id, name, canEdit: false, baseUrl: displayable(baseUrl), settings: settings() };
+
+  function settings(): Summary['settings'] {
+    if (id === 'openai') return { type: 'openai' };
+    if (envKey !== undefined) return { type: 'customGateway', auth: { mode: 'environmentVariable', envKey } };
+    if (Object.keys(headers).length > 0)
+      return { type: 'customGateway', auth: { mode: 'externallyConfigured', envKey: null } };
+    return { type: 'customGateway', auth: { mode: 'none' } };
+  }
+}
+
+/** An address with a name, a password or a query in it may hold a secret. */
+function displayable(baseUrl: string | undefined): string | null {
+  if (baseUrl === undefined || !URL.canParse(baseUrl)) return null;
+  const { username, password, search } = new URL(baseUrl);
+  return username === '' && password === '' && search === '' ? baseUrl : null;
 }
 
 function shown(model: Model): ResultInput<typeof modelList>['data'][number] {

@@ -16,6 +16,9 @@ export type TurnEnd =
   | { readonly status: 'failed'; readonly error: TurnError }
   | { readonly status: 'interrupted' };
 
+/** `contextFull`: the turn goes on when the model's view has been made shorter. */
+export type TurnStop = TurnEnd | { readonly status: 'contextFull' };
+
 export interface LoopOptions {
   readonly port: TurnPort;
   readonly backend: Backend;
@@ -23,6 +26,8 @@ export interface LoopOptions {
   readonly request: TurnRequest;
   /** Tokens of the thread before this turn. */
   readonly usage: TokenUsage;
+  /** Why nothing more may be asked or done, once that is so; an answer that needs neither is still whole. */
+  readonly spent: () => TurnError | undefined;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -31,13 +36,18 @@ export interface LoopOptions {
  * Runs the backend to its end or until the signal aborts; never rejects. When it settles, no item of the backend's own is open
  * and everything is handed to the log. Items of tools are completed by the tools.
  */
-export async function runTurn(options: LoopOptions, signal: AbortSignal): Promise<TurnEnd> {
+export async function runTurn(options: LoopOptions, signal: AbortSignal): Promise<TurnStop> {
   const recorder = new Recorder(options);
   try {
     for await (const events of options.backend.run(options.request, options.tools, signal)) {
       throwIfAborted(signal);
+      const spentBefore = options.spent();
+      if (spentBefore) return { status: 'failed', error: spentBefore };
       const error = await recorder.take(events);
       if (error) return { status: 'failed', error };
+      if (events.some(({ type }) => type === 'contextFull')) return { status: 'contextFull' };
+      const spent = events.some(holdsCalls) ? options.spent() : undefined;
+      if (spent) return { status: 'failed', error: spent };
     }
     return signal.aborted ? { status: 'interrupted' } : { status: 'completed' };
   } catch (error) {
@@ -56,6 +66,9 @@ export async function runTurn(options: LoopOptions, signal: AbortSignal): Promis
       .catch((error: unknown) => options.log.error({ err: error }, 'open items could not be stored'));
   }
 }
+
+const holdsCalls = (event: BackendEvent): boolean =>
+  event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
 
 type TextEvent = Extract<BackendEvent, { type: 'text' | 'summaryText' | 'reasoningText' }>;
 
@@ -121,7 +134,7 @@ class Recorder {
         await this.#hand(stored, false);
         return event.error;
       }
-      mustBeDurable ||= event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
+      mustBeDurable ||= holdsCalls(event);
       if (this.#isTooLong(event)) {
         await this.#hand(stored, false);
         return turnError(`the model said more than ${MAX_ITEM_BYTES} bytes in one item`, 'other');
@@ -218,6 +231,8 @@ class Recorder {
         return [{ type: 'errorReported', ...this.#turn, error: event.error, willRetry: true }];
       case 'warning':
         return [{ type: 'warned', ...this.#turn, message: event.message }];
+      case 'contextFull':
+        return [];
     }
   }
 

@@ -55,4 +55,36 @@ export const modelProviderCapabilitiesRead = request('modelProvider/capabilities
   mutates: false,
 });
 
-export const modelMethods = { modelList, modelProviderCapabilitiesRead };
+const GatewayAuth = () =>
+  z.discriminatedUnion('mode', [
+    z.object({ mode: z.literal('none') }),
+    z.object({ mode: z.literal('environmentVariable'), envKey: z.string() }),
+    z.object({ mode: z.literal('externallyConfigured'), envKey: z.string().nullable() }),
+  ]);
+
+export const modelProviderList = request('modelProvider/list', {
+  params: () => z.object({}),
+  result: () =>
+    z.object({
+      data: z.array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          canEdit: z.boolean(),
+          /** Null where it is not configured or may hold a secret. */
+          baseUrl: z.string().nullable(),
+          settings: z.discriminatedUnion('type', [
+            z.object({ type: z.literal('openai') }),
+            z.object({ type: z.literal('customGateway'), auth: GatewayAuth() }),
+          ]),
+        }),
+      ),
+      defaultProviderId: z.string(),
+      canChangeDefault: z.boolean(),
+    }),
+  queue: unqueued,
+  needs: 'thread:read',
+  mutates: false,
+});
+
+export const modelMethods = { modelList, modelProviderList, modelProviderCapabilitiesRead };

@@ -1,7 +1,7 @@
 // What is wrong with a configuration, said in one line that clients and people can use.
 
 import type { z } from 'zod';
-import { AppError } from '../base/errors.ts';
+import { AppError, type ErrorData } from '../base/errors.ts';
 
 /** Where in a file; lines and columns count from 1. */
 export interface Place {
@@ -22,8 +22,8 @@ export function problemText(problem: ConfigProblem): string {
 }
 
 /** The error that requests get for a configuration that cannot be used. */
-export function configError(text: string): AppError {
-  return new AppError('invalid', `failed to load configuration: ${text}`);
+export function configError(text: string, data: ErrorData = {}): AppError {
+  return new AppError('invalid', `failed to load configuration: ${text}`, data);
 }
 
 interface Fault {

@@ -64,7 +64,7 @@ function threadConcerns(config: Config, folder: string | undefined): ResultInput
     model: config.model,
     review_model: null,
     model_context_window: config.model_context_window,
-    model_auto_compact_token_limit: null,
+    model_auto_compact_token_limit: config.model_auto_compact_token_limit,
     model_auto_compact_token_limit_scope: null,
     model_provider: defaultProviderId(config),
     approval_policy: config.approval_policy,

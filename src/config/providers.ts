@@ -11,6 +11,12 @@ export interface Provider {
   readonly wire: 'responses' | 'chat' | 'anthropic';
   /** It knows tools that take plain text by a grammar. */
   readonly hasCustomTools: boolean;
+  /** Its answers can be held to a schema. */
+  readonly hasOutputSchemas: boolean;
+  /** It may be asked which models it has. */
+  readonly listsModels: boolean;
+  /** What the configuration says of its models. */
+  readonly models: NonNullable<ModelProviderEntry['models']>;
   /** The environment variable that holds the key; goes before a stored key. */
   readonly envKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,19 +47,40 @@ export function defaultProviderId(config: Config): string {
   return config.model_provider ?? (config.backend === 'mock' ? MOCK_PROVIDER : DEFAULT_PROVIDER);
 }
 
+/** Those that are built in and those of the configuration, also such as cannot be used. */
+export const providerIds = (config: Config): readonly string[] => [
+  ...new Set([...Object.keys(BUILT_IN), ...Object.keys(config.model_providers)]),
+];
+
+/** Whether turns could name it. */
+export const hasProvider = (config: Config, id: string): boolean => entryOf(config, id) !== undefined;
+
 /** Throws as *invalid* when there is no such provider, or it has no address. */
 export function providerOf(config: Config, id: string = defaultProviderId(config)): Provider {
-  const entry = entryOf(config, id);
-  if (!entry) throw configError(`Model provider \`${id}\` not found`);
-  if (entry.base_url === undefined && id !== MOCK_PROVIDER) {
+  const provider = settingsOfProvider(config, id);
+  if (provider.baseUrl === undefined && id !== MOCK_PROVIDER) {
     throw configError(`model provider \`${id}\` has no base_url`);
   }
+  return provider;
+}
+
+/** The same for one that has no address yet. */
+export function settingsOfProvider(config: Config, id: string): Provider {
+  const entry = entryOf(config, id);
+  if (!entry)
+    throw configError(`Model provider \`${id}\` not found`, {
+      type: 'modelProviderNotConfigured',
+      modelProvider: id,
+    });
   return {
     id,
     name: entry.name ?? id,
     baseUrl: entry.base_url,
     wire: entry.wire_api ?? 'responses',
     hasCustomTools: entry.custom_tools ?? false,
+    hasOutputSchemas: entry.output_schemas ?? true,
+    listsModels: entry.list_models ?? true,
+    models: entry.models ?? {},
     envKey: entry.env_key,
     headers: entry.http_headers ?? {},
     query: entry.query_params ?? {},

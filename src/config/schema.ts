@@ -14,12 +14,30 @@ const texts = () => z.record(z.string(), z.string());
 const seconds = (fallback: number) => z.int().min(1).max(MAX_SECONDS).default(fallback);
 const retries = () => z.int().min(0).max(100).optional();
 
+/** What is known of a model of a provider; the rest is asked from the provider, or assumed. */
+const ModelEntry = schema(() =>
+  z.looseObject({
+    name: z.string().optional(),
+    description: z.string().optional(),
+    context_window: z.int().min(1).optional(),
+    modalities: z.array(z.enum(['text', 'image', 'audio'])).optional(),
+    efforts: z.array(z.string()).optional(),
+    default_effort: z.string().optional(),
+    hidden: z.boolean().optional(),
+  }),
+);
+
 export const ModelProviderEntry = schema(() =>
   z.looseObject({
     name: z.string().optional(),
     base_url: z.url({ protocol: /^https?$/ }).optional(),
     wire_api: z.enum(['responses', 'chat', 'anthropic']).optional(),
     custom_tools: z.boolean().optional(),
+    /** Its answers can be held to a schema. */
+    output_schemas: z.boolean().optional(),
+    /** It tells which models it has. */
+    list_models: z.boolean().optional(),
+    models: z.record(z.string(), ModelEntry()).optional(),
     env_key: z.string().optional(),
     http_headers: texts().optional(),
     query_params: texts().optional(),
@@ -61,6 +79,16 @@ const Retention = schema(() =>
   }),
 );
 
+/** What ends a turn by itself; seconds are wall time, also while people are asked. Goals have their own tokens. */
+const Budgets = schema(() =>
+  z.looseObject({
+    turn_tokens: unset(z.int().min(1)),
+    turn_seconds: unset(z.int().min(1).max(MAX_SECONDS)),
+    goal_tokens: unset(z.int().min(1)),
+    goal_seconds: unset(z.int().min(1).max(MAX_SECONDS)),
+  }),
+);
+
 export const Config = schema(() =>
   z.looseObject({
     backend: unset(z.enum(['mock', 'unavailable', 'runtime', 'external'])),
@@ -68,6 +96,8 @@ export const Config = schema(() =>
     model_provider: unset(z.string()),
     model_providers: z.record(z.string(), ModelProviderEntry()).default({}),
     model_context_window: unset(z.int().min(1)),
+    /** Tokens of the model's view from which on it is summarised before the model is asked again. */
+    model_auto_compact_token_limit: unset(z.int().min(1)),
     model_reasoning_effort: unset(z.string()),
     model_reasoning_summary: unset(z.enum(['auto', 'concise', 'detailed', 'none'])),
     service_tier: unset(z.string()),
@@ -90,6 +120,7 @@ export const Config = schema(() =>
     idle_unload_seconds: seconds(1_800),
     /** What is deleted by itself; nothing unless it is said here. */
     retention: Retention().prefault({}),
+    budgets: Budgets().prefault({}),
     remote: RemoteCeiling().prefault({}),
     projects: z
       .record(z.string(), z.looseObject({ trust_level: z.enum(['trusted', 'untrusted']).optional() }))

@@ -11,6 +11,7 @@ export const ErrorInfo = schema(() =>
   z.union([
     z.enum([
       'contextWindowExceeded',
+      'sessionBudgetExceeded',
       'usageLimitExceeded',
       'serverOverloaded',
       'internalServerError',
@@ -23,7 +24,7 @@ export const ErrorInfo = schema(() =>
     z.object({ responseStreamConnectionFailed: httpStatus }),
     z.object({ responseStreamDisconnected: httpStatus }),
     z.object({ responseTooManyFailedAttempts: httpStatus }),
-    z.object({ activeTurnNotSteerable: z.object({ turnKind: z.literal('compact') }) }),
+    z.object({ activeTurnNotSteerable: z.object({ turnKind: z.enum(['compact', 'review']) }) }),
   ]),
 );
 export type ErrorInfo = Infer<typeof ErrorInfo>;

@@ -9,7 +9,7 @@ import type { ThreadEvent } from '../model/event.ts';
 import { newId, type TurnId } from '../model/ids.ts';
 import { contextCompaction, type ItemOf } from '../model/item.ts';
 import { addUsage, type TokenUsage } from '../model/turn.ts';
-import { type OwnWork, TurnFailed } from './running-turn.ts';
+import { type OwnWork, TurnFailed } from './own-work.ts';
 
 export interface CompactionParts {
   readonly backend: Backend;

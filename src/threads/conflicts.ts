@@ -16,10 +16,10 @@ export const isCompacting = (threadId: ThreadId): AppError =>
 export const nothingToDo = (what: 'steer' | 'interrupt', threadId: ThreadId): AppError =>
   new AppError('conflict', `no active turn to ${what}`, { threadId });
 
-export function notSteerable(threadId: ThreadId): AppError {
-  const message = 'cannot steer a compact turn';
+export function notSteerable(threadId: ThreadId, turnKind: 'compact' | 'review'): AppError {
+  const message = `cannot steer a ${turnKind} turn`;
   return new AppError('conflict', message, {
-    ...turnError(message, { activeTurnNotSteerable: { turnKind: 'compact' } }),
+    ...turnError(message, { activeTurnNotSteerable: { turnKind } }),
     threadId,
   });
 }

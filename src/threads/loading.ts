@@ -3,7 +3,8 @@
 import type { EventToStore, ThreadStore } from '../history/store.ts';
 import { lastSeq, type ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
-import { applyEvent, type LiveThread } from './state.ts';
+import type { ThreadMeta } from '../model/thread.ts';
+import { applyEvent, type LiveThread, UNKNOWN_VIEW } from './state.ts';
 
 export interface LoadedThread {
   readonly thread: LiveThread;
@@ -13,12 +14,17 @@ export interface LoadedThread {
 
 const PAGE = 500;
 
+/** A thread without an open turn. */
+export const idleThread = (meta: ThreadMeta, head: Seq): LiveThread => ({ meta, head, turn: null, view: UNKNOWN_VIEW });
+
 export async function loadThread(store: ThreadStore, id: ThreadId): Promise<LoadedThread | undefined> {
   const [meta, head] = await Promise.all([store.meta(id), store.head(id)]);
   if (!meta || head === undefined) return undefined;
   const [last] = (await store.turns(id, { direction: 'desc', limit: 1 })).rows;
-  if (last?.status !== 'inProgress') return { thread: { meta, head, turn: null }, texts: new Map() };
-  return foldOpenTurn(store, { meta, head: last.seq - 1, turn: null });
+  const isFull = last?.error?.codexErrorInfo === 'contextWindowExceeded';
+  const idle = { ...idleThread(meta, head), view: { ...UNKNOWN_VIEW, isFull } };
+  if (last?.status !== 'inProgress') return { thread: idle, texts: new Map() };
+  return foldOpenTurn(store, { ...idle, head: last.seq - 1 });
 }
 
 async function foldOpenTurn(store: ThreadStore, before: LiveThread): Promise<LoadedThread> {

@@ -3,7 +3,7 @@
 import type { Once } from '../history/store.ts';
 import { newId } from '../model/ids.ts';
 import { compaction } from './compaction.ts';
-import type { OwnWork } from './running-turn.ts';
+import type { OwnWork } from './own-work.ts';
 import type { TurnSlot } from './turn-slot.ts';
 import { emptyTurn } from './turn-start.ts';
 import { type ShellRequest, UserShell } from './user-shell.ts';
@@ -46,7 +46,7 @@ export function startCompaction(slot: TurnSlot, once?: Once): Promise<() => void
     const turnId = newId();
     const context = () => slot.log.context();
     const own = compaction(turnId, { backend, clock, context, usage: slot.log.stored.meta.usage });
-    await slot.accept(emptyTurn(turnId), [], once, { ...own, isCompaction: true });
+    await slot.accept(emptyTurn(turnId), [], once, { ...own, kind: 'compact' });
     return () => slot.begin(turnId);
   });
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
+import type { Budgets } from '../config/budgets.ts';
 import { openMemoryHistory } from '../history/memory.ts';
 import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
@@ -14,7 +15,7 @@ import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '..
 import { Beginnings } from './beginnings.ts';
 import { ContextCache } from './context-cache.ts';
 import { noticesOf } from './event-notices.ts';
-import { eventsOfTurns, loadThread } from './loading.ts';
+import { eventsOfTurns, idleThread, loadThread } from './loading.ts';
 import type { NewestThread, Notice, Notices } from './notices.ts';
 import { ThreadRuntime } from './runtime.ts';
 
@@ -29,6 +30,7 @@ export interface RegistryParts {
   readonly validates: boolean;
   /** Milliseconds after which a thread without listeners and turn is unloaded. */
   readonly idleMs: () => number;
+  readonly budgets: () => Budgets;
   /** Rejects settings that are wider than the operator's ceiling. */
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
 }
@@ -102,7 +104,7 @@ export class ThreadRegistry implements Closable {
       const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
       const store = history.forTenant(tenant);
       const head = await store.create(meta, [], once);
-      return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, { meta, head, turn: null }));
+      return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, idleThread(meta, head)));
     });
   }
 
@@ -258,17 +260,11 @@ export class ThreadRegistry implements Closable {
   }
 
   #runtime(tenant: string, store: ThreadStore, thread: ConstructorParameters<typeof ThreadRuntime>[1]): ThreadRuntime {
-    const { backend, tools, clock, log } = this.#parts;
+    const { backend, tools, budgets, checkCapped, validates, clock, log } = this.#parts;
     return new ThreadRuntime(
       {
-        store,
-        backend,
-        tools,
+        ...{ store, backend, tools, budgets, checkCapped, validates, clock, log },
         contexts: this.#contexts,
-        checkCapped: this.#parts.checkCapped,
-        validates: this.#parts.validates,
-        clock,
-        log,
         published: (runtime, events) => this.#published(tenant, runtime, events),
         failed: (runtime) => this.#failed(tenant, runtime),
       },

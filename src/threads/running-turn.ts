@@ -1,22 +1,25 @@
 // One turn while it runs: what drives it, what may stop it, and when nothing of it can have an effect any more.
 
 import type { Backend } from '../agent/backend.ts';
-import { runTurn, type TurnEnd } from '../agent/loop.ts';
-import { createToolHost, type ToolParts } from '../agent/tools.ts';
+import type { TurnEnd } from '../agent/loop.ts';
+import type { ToolParts } from '../agent/tools.ts';
 import { SERVER_STOPS } from '../approvals/broker.ts';
 import type { Grants } from '../approvals/grants.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { deferred, onAbort } from '../base/signals.ts';
+import { deferred } from '../base/signals.ts';
+import type { Budgets } from '../config/budgets.ts';
 import type { From, ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ThreadSettings } from '../model/thread.ts';
-import type { TurnError } from '../model/turn.ts';
+import { runBackend } from './backend-run.ts';
+import { TurnBudget } from './budget.ts';
+import { type OwnTurn, type OwnWork, TurnFailed } from './own-work.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -27,6 +30,7 @@ export interface TurnParts {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly grants: Grants;
+  readonly budgets: () => Budgets;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -34,31 +38,12 @@ export interface TurnParts {
 /** How long an interrupt waits for what runs, in milliseconds. */
 const SETTLE_MS = 10_000;
 
-/** Work of a turn beside or instead of its backend's; gives what the next turn's model is told about it. */
-export type OwnWork = (port: TurnPort, signal: AbortSignal) => Promise<readonly ContextItem[]>;
-
-/** A turn that does not ask the backend, and the events that begin its work. */
-export interface OwnTurn {
-  readonly work: OwnWork;
-  readonly events: readonly ThreadEvent[];
-  /** It compacts the model's view, and so takes no input. */
-  readonly isCompaction?: boolean;
-}
-
 const ITEMS_AT_ONCE = 200;
 
+/** Why the turn's own clock stopped it. */
+const OUT_OF_TIME = 'the time of the turn is used up';
+
 const NO_TEXTS: ReadonlyMap<ItemId, string> = new Map();
-
-/** Why the turn's own work failed. */
-export class TurnFailed extends Error {
-  override readonly name = 'TurnFailed';
-  readonly error: TurnError;
-
-  constructor(error: TurnError) {
-    super(error.message);
-    this.error = error;
-  }
-}
 
 export class RunningTurn {
   readonly id: TurnId;
@@ -72,6 +57,7 @@ export class RunningTurn {
   readonly #settled = deferred();
   readonly #done = deferred();
   readonly #own: OwnTurn | undefined;
+  readonly #budget: TurnBudget;
   readonly #beside = new Set<Promise<void>>();
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
@@ -88,6 +74,8 @@ export class RunningTurn {
     this.done = this.#done.promise;
     this.#thread = thread;
     this.#parts = parts;
+    const goal = () => thread.accepted.meta.goal;
+    this.#budget = new TurnBudget(parts.budgets(), goal, parts.clock);
     const lost = (error: unknown) =>
       parts.log.error({ err: error, threadId: thread.threadId }, 'input could not be stored');
     this.#steering = new SteeringBox(
@@ -101,8 +89,9 @@ export class RunningTurn {
     return this.#hasCompleted;
   }
 
-  get isCompaction(): boolean {
-    return this.#own?.isCompaction ?? false;
+  /** Set on one that takes no input. */
+  get kind(): OwnTurn['kind'] {
+    return this.#own?.kind;
   }
 
   /** Changes how the rest of the turn asks its model. */
@@ -201,35 +190,24 @@ export class RunningTurn {
 
   async #runBackend(): Promise<TurnEnd> {
     const { backend, clock, log, tools } = this.#parts;
-    const { meta, turn } = this.#thread.accepted;
+    const { turn } = this.#thread.accepted;
     // A turn that begins has asked nothing yet.
     const isResumed = turn !== null && turn.questions.size > 0;
+    const parts = { backend, tools, clock, log, thread: this.#thread, steering: this.#steering };
     const port = this.#port(isResumed);
-    const settings = port.settings();
-    const request = {
-      threadId: this.#thread.threadId,
-      turnId: this.id,
-      get settings() {
-        return port.settings();
-      },
-      instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
-      context: await this.#thread.context(),
+    const spent = () => this.#budget.spent();
+    const run = {
+      ...parts,
+      port,
+      spent,
       ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),
-      steering: this.#steering,
     };
-    const over = new AbortController();
-    const free = onAbort(this.#abort.signal, () => over.abort(this.#abort.signal.reason));
-    const host = createToolHost(port, tools, over.signal);
-    const loop = { port, backend, tools: host, request, usage: meta.usage, now: () => clock.now(), log };
-    try {
-      return await runTurn(loop, this.#abort.signal);
-    } finally {
-      // A turn may end while calls beside the one that ended it still run.
-      free();
-      over.abort('the turn is over');
-      await host.settled();
-      this.#diff = host.diff();
-    }
+    const stopTimer = this.#budget.onTime(turn?.startedAtMs ?? clock.now(), () => this.#abort.abort(OUT_OF_TIME));
+    const { end, diff } = await runBackend(run, this.#abort.signal).finally(stopTimer);
+    this.#diff = diff;
+    const wasStopped = this.#abort.signal.reason === OUT_OF_TIME && end.status === 'interrupted';
+    const error = wasStopped ? this.#budget.spent() : undefined;
+    return error ? { status: 'failed', error } : end;
   }
 
   async #storeEnd(end: TurnEnd): Promise<void> {
@@ -244,8 +222,8 @@ export class RunningTurn {
     const dismissed = this.#parts.tools.broker.dismiss(questions);
     // In the order of the model's view they may not come between a call and its output.
     const notes = this.#notes.map((note): ThreadEvent => ({ type: 'contextAdded', turnId: this.id, items: [note] }));
-    const diff = this.#diff ? [this.#diff] : [];
-    await this.#thread.append([...dismissed, ...events.slice(0, -1), ...notes, ...diff, ...events.slice(-1)]);
+    const more = [...(this.#diff ? [this.#diff] : []), ...this.#budget.goalEvents(this.id)];
+    await this.#thread.append([...dismissed, ...events.slice(0, -1), ...notes, ...more, ...events.slice(-1)]);
     this.#hasCompleted = end.status === 'completed';
   }
 
@@ -259,7 +237,10 @@ export class RunningTurn {
       grants,
       isCapped: () => thread.accepted.turn?.isCapped ?? false,
       settings: () => this.#settings ?? thread.accepted.meta.settings,
-      append: (events) => thread.append(events),
+      append: (events) => {
+        for (const event of events) if (event.type === 'usageReported') this.#budget.spend(event.last);
+        return thread.append(events);
+      },
       stream: (delta) => thread.stream(delta),
       uniqueItemId: async (id, prefix) => {
         const isFree = id !== null && !taken.has(id) && !(await store.item(thread.threadId, id));

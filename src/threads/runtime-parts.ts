@@ -4,6 +4,7 @@ import type { Backend } from '../agent/backend.ts';
 import type { ToolParts } from '../agent/tools.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { Budgets } from '../config/budgets.ts';
 import type { ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadSettings } from '../model/thread.ts';
@@ -15,6 +16,8 @@ export interface RuntimeParts {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly contexts: ContextCache;
+  /** What turns may cost. */
+  readonly budgets: () => Budgets;
   /** Rejects settings that are wider than the operator's ceiling. */
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
   /** Checks what is sent against its schemas: for tests and development. */

@@ -13,7 +13,8 @@ import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.t
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
 import { startCompaction, startShell } from './own-turns.ts';
-import { type OwnTurn, RunningTurn } from './running-turn.ts';
+import type { OwnTurn } from './own-work.ts';
+import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
@@ -89,7 +90,7 @@ export class ThreadRuntime implements Closable {
   }
 
   get isCompacting(): boolean {
-    return this.#running?.isCompaction ?? false;
+    return this.#running?.kind === 'compact';
   }
 
   get subscribers(): readonly Subscriber[] {
@@ -165,7 +166,7 @@ export class ThreadRuntime implements Closable {
         const text = `expected active turn id \`${expected}\` but found \`${active}\``;
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
-      if (running.isCompaction) throw notSteerable(threadId);
+      if (running.kind) throw notSteerable(threadId, running.kind);
       const event = {
         type: 'steered' as const,
         turnId: active,
@@ -260,8 +261,13 @@ export class ThreadRuntime implements Closable {
   }
 
   #prepare(turnId: TurnId, own?: OwnTurn): RunningTurn {
-    const { store, backend, tools, clock, log } = this.#parts;
-    return new RunningTurn(turnId, this.#log, { store, backend, tools, grants: this.#grants, clock, log }, own);
+    const { store, backend, tools, budgets, clock, log } = this.#parts;
+    return new RunningTurn(
+      turnId,
+      this.#log,
+      { store, backend, tools, grants: this.#grants, budgets, clock, log },
+      own,
+    );
   }
 
   async #drive(running: RunningTurn): Promise<void> {

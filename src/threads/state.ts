@@ -33,7 +33,18 @@ export interface LiveThread {
   readonly meta: ThreadMeta;
   readonly head: Seq;
   readonly turn: OpenTurn | null;
+  readonly view: ModelView;
 }
+
+/** How full the model's view of the thread is, as far as it is known since the thread was loaded. */
+export interface ModelView {
+  /** What the provider counted for the last request and its answer. */
+  readonly tokens: number | null;
+  /** The model has refused it as too long. */
+  readonly isFull: boolean;
+}
+
+export const UNKNOWN_VIEW: ModelView = { tokens: null, isFull: false };
 
 /** Rows are the store's concern; the meta does not depend on them. */
 const NO_TABLES: TableReader = { turn: () => undefined, itemSeq: () => undefined };
@@ -47,7 +58,23 @@ export function applyEvent(thread: LiveThread, stored: StoredEvent, lastSeq: Seq
     meta: reverted === 0 ? meta : { ...meta, turnCount },
     head: lastSeq,
     turn: applyToTurn(thread.turn, stored),
+    view: viewAfter(thread.view, stored.event),
   };
+}
+
+function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
+  switch (event.type) {
+    case 'usageReported':
+      return { tokens: event.last.totalTokens || null, isFull: false };
+    case 'errorReported':
+      return event.error.codexErrorInfo === 'contextWindowExceeded' ? { ...view, isFull: true } : view;
+    case 'contextAdded':
+      return event.replaces ? UNKNOWN_VIEW : view;
+    case 'turnsReverted':
+      return UNKNOWN_VIEW;
+    default:
+      return view;
+  }
 }
 
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {

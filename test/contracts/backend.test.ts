@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Backend, BackendEvent } from '../../src/agent/backend.ts';
-import { configuredModel } from '../../src/agent/backends/configured-model.ts';
 import { createMockBackend } from '../../src/agent/backends/mock.ts';
 import { createRuntimeBackend } from '../../src/agent/backends/runtime.ts';
 import { createUnavailableBackend } from '../../src/agent/backends/unavailable.ts';
@@ -18,7 +17,10 @@ const runtimeOn = (wire: 'responses' | 'chat' | 'anthropic', step: Step) => asyn
   const server = await startModelServer(step);
   const backend = createRuntimeBackend({
     provider: async () => ({ access: { ...accessTo(server), wire }, retries: { request: 0, stream: 0 } }),
-    models: async () => [configuredModel({ id: 'scripted-model', provider: 'scripted', isDefault: true })],
+    catalogue: async () => ({
+      ...{ provider: 'scripted', chosen: 'scripted-model', contextWindow: null },
+      ...{ configured: {}, access: undefined },
+    }),
   });
   const end = async () => {
     await backend.close();

@@ -18,8 +18,12 @@ export type Step = (response: ServerResponse, request: SeenRequest) => void | Pr
 export interface ModelServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly requests: readonly SeenRequest[];
+  /** Addresses that were asked for by GET: lists of models. They take no step of the script. */
+  readonly lists: readonly string[];
   /** How many connections were accepted in all. */
   readonly connections: () => number;
+  /** Answers lists of models from now on, which are unknown (404) until then. */
+  listModels(step: Step): void;
   script(...steps: readonly Step[]): void;
   /** Settles when so many requests have come. */
   received(count: number): Promise<void>;
@@ -33,7 +37,14 @@ export async function startModelServer(...script: readonly Step[]): Promise<Mode
   const waiting: { readonly count: number; readonly come: Deferred<void> }[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
+  const lists: string[] = [];
+  let list: Step = status(404, { error: { message: 'no such page' } });
   const server = createServer((incoming, response) => {
+    if (incoming.method === 'GET') {
+      lists.push(incoming.url ?? '');
+      const nothing = { url: incoming.url ?? '', headers: incoming.headers, body: {}, closed: Promise.resolve() };
+      return void list(response, nothing);
+    }
     let text = '';
     incoming.setEncoding('utf8');
     incoming.on('data', (piece: string) => {
@@ -62,6 +73,10 @@ export async function startModelServer(...script: readonly Step[]): Promise<Mode
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
+    lists,
+    listModels(step) {
+      list = step;
+    },
     connections: () => connections,
     script: (...more) => void steps.push(...more),
     received(count) {

@@ -9,6 +9,7 @@ import { type ModelClient, ModelError, type ModelRequest } from '../models/clien
 import type { Conversation } from './conversation.ts';
 import { type Failure, failureOf, retryDelayMs, retryingError } from './model-failure.ts';
 import { ResponseItems } from './response-items.ts';
+import type { Room } from './room.ts';
 import { toolsOf } from './tools.ts';
 
 export interface Retries {
@@ -24,6 +25,10 @@ export interface ModelRoute {
   readonly retries: Retries;
   /** Takes what clients must not see out of the provider's words. */
   readonly conceal: (text: string) => string;
+  /** Tokens of the model's view from which on it is to be made shorter; null or absent: as the context window says. */
+  readonly compactTokens?: number | null;
+  /** Absent: they are tried. */
+  readonly hasOutputSchemas?: boolean;
 }
 
 /** What one run of a turn keeps in hand. */
@@ -33,6 +38,7 @@ export interface Run {
   readonly route: ModelRoute;
   readonly conversation: Conversation;
   readonly contextWindow: number | null;
+  readonly room: Room;
   readonly clock: Clock;
   /** In [0, 1): spreads the waits between attempts. */
   readonly random: () => number;
@@ -76,6 +82,7 @@ export async function* ask(run: Run): AsyncGenerator<Events, Outcome> {
 async function* answer(run: Run, items: ResponseItems, signal: AbortSignal): AsyncGenerator<Events, void> {
   for await (const events of run.route.client.stream(requestOf(run), signal)) {
     const out = items.accept(events);
+    for (const event of out) if (event.type === 'usage') run.room.heard(event.usage);
     if (out.length > 0) yield out;
     if (items.finished !== undefined) return;
     throwIfAborted(signal);

@@ -1,4 +1,4 @@
-// One POST to a model provider over node:http(s): status, headers, and the body as it is read.
+// One exchange with a model provider over node:http(s): status, headers, and the body as it is read.
 
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -13,12 +13,15 @@ import { statusError } from './status-error.ts';
 /** How long the rest of a body may take after its reader has what it wants, before its socket is given up. */
 const DRAIN_MS = 1000;
 
-export interface Post {
+export interface Get {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
   /** Silence in milliseconds, also before the first byte, after which the exchange counts as broken. */
   readonly idleMs: number;
+}
+
+export interface Post extends Get {
+  readonly body: string;
 }
 
 export interface Answer {
@@ -29,18 +32,18 @@ export interface Answer {
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** Posts and keeps sockets for the next one; `close` drops them all, whoever still reads. */
+/** Keeps sockets for the next exchange; `close` drops them all, whoever still reads. */
 export interface ModelHttp extends Closable {
   /** Any answer, whatever its status. Throws a ModelError of kind connect or stream, or as *cancelled*. */
   post(request: Post, signal: AbortSignal): Promise<Answer>;
-  /** As `post`, but an answer outside 200 to 299 is thrown as a ModelError of kind http. */
-  open(request: Post, signal: AbortSignal): Promise<Answer>;
+  /** As `post`, but an answer outside 200 to 299 is thrown as a ModelError of kind http. Without a body it is a GET. */
+  open(request: Get | Post, signal: AbortSignal): Promise<Answer>;
 }
 
 export function createModelHttp(clock: Clock = systemClock): ModelHttp {
   const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
 
-  async function post(request: Post, signal: AbortSignal): Promise<Answer> {
+  async function exchange(request: Get | Post, signal: AbortSignal): Promise<Answer> {
     throwIfAborted(signal);
     for (;;) {
       const outgoing = start(request, agents);
@@ -55,9 +58,9 @@ export function createModelHttp(clock: Clock = systemClock): ModelHttp {
   }
 
   return {
-    post,
+    post: exchange,
     async open(request, signal) {
-      const answer = await post(request, signal);
+      const answer = await exchange(request, signal);
       if (answer.status >= 200 && answer.status < 300) return answer;
       throw await statusError(answer, request.url);
     },
@@ -67,21 +70,25 @@ export function createModelHttp(clock: Clock = systemClock): ModelHttp {
   };
 }
 
-function start(request: Post, agents: { readonly 'http:': HttpAgent; readonly 'https:': HttpsAgent }): ClientRequest {
+function start(
+  request: Get | Post,
+  agents: { readonly 'http:': HttpAgent; readonly 'https:': HttpsAgent },
+): ClientRequest {
   const url = new URL(request.url);
-  const body = Buffer.from(request.body);
-  const headers = { ...request.headers, 'content-length': String(body.length) };
+  const body = 'body' in request ? Buffer.from(request.body) : undefined;
+  const method = body === undefined ? 'GET' : 'POST';
+  const headers = { ...request.headers, ...(body === undefined ? {} : { 'content-length': String(body.length) }) };
   const outgoing =
     url.protocol === 'https:'
-      ? httpsRequest(url, { method: 'POST', headers, agent: agents['https:'] })
-      : httpRequest(url, { method: 'POST', headers, agent: agents['http:'] });
+      ? httpsRequest(url, { method, headers, agent: agents['https:'] })
+      : httpRequest(url, { method, headers, agent: agents['http:'] });
   outgoing.end(body);
   return outgoing;
 }
 
 function responseOf(
   outgoing: ClientRequest,
-  request: Post,
+  request: Get,
   signal: AbortSignal,
   clock: Clock,
 ): Promise<IncomingMessage> {
@@ -105,7 +112,7 @@ function responseOf(
   });
 }
 
-function answerOf(response: IncomingMessage, request: Post, signal: AbortSignal, clock: Clock): Answer {
+function answerOf(response: IncomingMessage, request: Get, signal: AbortSignal, clock: Clock): Answer {
   return {
     status: response.statusCode ?? 0,
     statusText: response.statusMessage ?? '',
@@ -116,7 +123,7 @@ function answerOf(response: IncomingMessage, request: Post, signal: AbortSignal,
 
 async function* readChunks(
   response: IncomingMessage,
-  request: Post,
+  request: Get,
   signal: AbortSignal,
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {

@@ -58,7 +58,7 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
     ...skillsHandlers({ cwd: '/server' }),
     ...mcpHandlers(),
     ...permissionProfileHandlers({ config: source.load }),
-    ...modelHandlers({ models: async () => models }),
+    ...modelHandlers({ models: async () => models, config: source.load }),
   ];
   const router = new Router(routes, {
     log,

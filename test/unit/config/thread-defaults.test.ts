@@ -106,6 +106,9 @@ describe('providerOf', () => {
     expect(providerOf(configured, 'own')).toEqual({
       id: 'own',
       name: 'own',
+      hasOutputSchemas: true,
+      listsModels: true,
+      models: {},
       baseUrl: 'http://127.0.0.1:1/v1',
       wire: 'chat',
       hasCustomTools: false,

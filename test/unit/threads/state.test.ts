@@ -3,7 +3,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Proposal } from '../../../src/model/approval.ts';
 import { lastSeq, type ThreadEvent } from '../../../src/model/event.ts';
-import { applyEvent, type LiveThread, onlyWaitsForPeople, statusOf, waitingFlags } from '../../../src/threads/state.ts';
+import {
+  applyEvent,
+  type LiveThread,
+  onlyWaitsForPeople,
+  statusOf,
+  UNKNOWN_VIEW,
+  waitingFlags,
+} from '../../../src/threads/state.ts';
 import {
   answer,
   delta,
@@ -17,7 +24,7 @@ import {
   wholeTurn,
 } from '../../harness/history-events.ts';
 
-const start: LiveThread = { meta: threadMeta('thread-1'), head: 1, turn: null };
+const start: LiveThread = { meta: threadMeta('thread-1'), head: 1, turn: null, view: UNKNOWN_VIEW };
 
 function threadAfter(...events: ThreadEvent[]): LiveThread {
   return events.reduce((thread, event) => {

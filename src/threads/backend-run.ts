@@ -1,0 +1,111 @@
+// A turn's backend from its start to its end: its tools, and room in the model's view whenever that is full.
+
+import type { Backend, Steering, TurnRequest } from '../agent/backend.ts';
+import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
+import { createToolHost, type ToolParts } from '../agent/tools.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import type { Clock } from '../base/clock.ts';
+import { isAppError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { onAbort } from '../base/signals.ts';
+import type { EventOf } from '../model/event.ts';
+import { type TurnError, turnError } from '../model/turn.ts';
+import { compaction } from './compaction.ts';
+import { TurnFailed } from './own-work.ts';
+import type { ThreadLog } from './thread-log.ts';
+
+export interface BackendRun {
+  readonly port: TurnPort;
+  readonly thread: ThreadLog;
+  readonly backend: Backend;
+  readonly tools: ToolParts;
+  readonly steering: Steering;
+  readonly outputSchema?: unknown;
+  /** Why nothing more may be asked or done, once that is so. */
+  readonly spent: () => TurnError | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface BackendOutcome {
+  readonly end: TurnEnd;
+  /** All that its patches have changed. */
+  readonly diff: EventOf<'turnDiffUpdated'> | undefined;
+}
+
+/** Never rejects; when it settles nothing of the backend and its tools is left. */
+export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<BackendOutcome> {
+  const over = new AbortController();
+  const free = onAbort(signal, () => over.abort(signal.reason));
+  const host = createToolHost(run.port, run.tools, over.signal);
+  const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
+    const { port, backend, clock, log, thread, spent } = run;
+    const request = await requestOf(run, room);
+    const { usage } = thread.accepted.meta;
+    return runTurn({ port, backend, tools: host, request, usage, now: () => clock.now(), spent, log }, signal);
+  };
+  let end: TurnEnd;
+  try {
+    end = await untilDone(run, ask, signal);
+  } finally {
+    // A turn may end while calls beside the one that ended it still run.
+    free();
+    over.abort('the turn is over');
+    await host.settled();
+  }
+  return { end, diff: host.diff() };
+}
+
+/** Each round makes room at most once, and only after an answer that showed that the last time did help. */
+async function untilDone(
+  run: BackendRun,
+  ask: (room: TurnRequest['room']) => Promise<TurnStop>,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  let stop: TurnStop = run.thread.accepted.view.isFull ? { status: 'contextFull' } : await ask('limited');
+  while (stop.status === 'contextFull') {
+    const failure = await makeRoom(run, signal);
+    if (failure) return failure;
+    stop = await ask('justMade');
+  }
+  return stop;
+}
+
+/** Replaces the model's view by a shorter one, as an item of the turn. */
+async function makeRoom(run: BackendRun, signal: AbortSignal): Promise<TurnEnd | undefined> {
+  const { port, thread, backend, clock, log } = run;
+  const { usage } = thread.accepted.meta;
+  const { events, work } = compaction(port.turnId, { backend, clock, context: () => thread.context(), usage });
+  try {
+    if (signal.aborted) return { status: 'interrupted' };
+    await port.append(events);
+    await work(port, signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted || isAppError(error, 'cancelled')) return { status: 'interrupted' };
+    if (error instanceof TurnFailed) return { status: 'failed', error: error.error };
+    log.error(
+      { err: error, threadId: port.threadId, turnId: port.turnId },
+      'the view of a model could not be shortened',
+    );
+    return { status: 'failed', error: turnError('the conversation could not be summarised to make room', 'other') };
+  }
+}
+
+async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<TurnRequest> {
+  const { port, thread, steering, outputSchema } = run;
+  const settings = port.settings();
+  return {
+    threadId: port.threadId,
+    turnId: port.turnId,
+    get settings() {
+      return port.settings();
+    },
+    instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
+    context: await thread.context(),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+    ...(room === undefined ? {} : { room }),
+    contextTokens: thread.accepted.view.tokens,
+    steering,
+  };
+}
