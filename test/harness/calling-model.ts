@@ -11,7 +11,7 @@ export interface CallingModel {
   readonly threadId: string;
   readonly model: ModelServer;
   /** Starts a turn in which the model makes one call in each answer, and then ends its work. */
-  begin(calls: readonly ToolUse[], params?: object): Promise<string>;
+  begin(calls: readonly ToolUse[], params?: object, by?: TestClient): Promise<string>;
   /** The same to its end; what the model was told of each call, in order. */
   run(calls: readonly ToolUse[], params?: object): Promise<{ readonly turn: Received; readonly outputs: string[] }>;
   /** The same up to the question that the first call leads to. */
@@ -31,7 +31,7 @@ export async function callingModel(thread: object = {}, options: StartOptions = 
   const threadId = await startThread(client, { ...settings, ...thread });
   let count = 0;
   let current: string[] = [];
-  const begin = (calls: readonly ToolUse[], params: object = {}) => {
+  const begin = (calls: readonly ToolUse[], params: object = {}, by: TestClient = client) => {
     current = [];
     for (const [name, args] of calls) {
       count += 1;
@@ -39,7 +39,7 @@ export async function callingModel(thread: object = {}, options: StartOptions = 
       model.script(stream([responses.call(`call_${count}`, name, args), responses.completed()]));
     }
     model.script(stream(responses.say('done', '.'.repeat(count))));
-    return startTurn(client, threadId, 'go on', params);
+    return startTurn(by, threadId, 'go on', params);
   };
   const outputs = () => {
     const input = model.requests.at(-1)?.body.input as readonly { type: string; call_id?: string; output?: string }[];
