@@ -2,6 +2,7 @@
 
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { isAppError } from '../base/errors.ts';
+import { GrowingText } from '../base/growing-text.ts';
 import type { Log } from '../base/log.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import type { ContextItem } from '../model/context.ts';
@@ -101,10 +102,9 @@ function partsOf(text: string): string[] {
 
 interface OpenItem {
   item: Extract<Item, { type: 'agentMessage' | 'reasoning' }>;
-  /** Pieces of the message's text. */
-  readonly text: string[];
-  readonly summary: string[][];
-  readonly content: string[][];
+  readonly text: GrowingText;
+  readonly summary: GrowingText[];
+  readonly content: GrowingText[];
   /** Of all its texts. */
   bytes: number;
 }
@@ -180,14 +180,14 @@ class Recorder {
     const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: event.parts.flatMap(partsOf) };
     for (const part of base.parts) open.bytes += Buffer.byteLength(part);
     if (event.type === 'text') {
-      for (const part of event.parts) open.text.push(part);
+      open.text.add(event.parts);
       return [{ ...base, stream: 'text' }];
     }
     const isSummary = event.type === 'summaryText';
     const texts = isSummary ? open.summary : open.content;
-    const pieces = texts[event.index] ?? [];
-    texts[event.index] = pieces;
-    for (const part of event.parts) pieces.push(part);
+    const text = texts[event.index] ?? new GrowingText();
+    texts[event.index] = text;
+    text.add(event.parts);
     return [{ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index }];
   }
 
@@ -243,7 +243,7 @@ class Recorder {
   ): Promise<ThreadEvent> {
     const id = await this.#options.port.uniqueItemId(own === '' ? null : own, prefix);
     const item = make(id, this.#options.now());
-    this.#open.set(own, { item, text: [], summary: [], content: [], bytes: 0 });
+    this.#open.set(own, { item, text: new GrowingText(), summary: [], content: [], bytes: 0 });
     return { type: 'itemStarted', ...this.#turn, item };
   }
 
@@ -257,8 +257,8 @@ class Recorder {
 
   #finished(open: OpenItem): OpenItem['item'] {
     const completedAtMs = this.#options.now();
-    if (open.item.type === 'agentMessage') return { ...open.item, text: open.text.join(''), completedAtMs };
-    const texts = (pieces: string[][]) => Array.from(pieces, (part) => (part ?? []).join(''));
+    if (open.item.type === 'agentMessage') return { ...open.item, text: open.text.toString(), completedAtMs };
+    const texts = (grown: GrowingText[]) => Array.from(grown, (text) => text?.toString() ?? '');
     return { ...open.item, summary: texts(open.summary), content: texts(open.content), completedAtMs };
   }
 

@@ -1,5 +1,6 @@
 // One answer of a model turned into items: model events in, backend events and context out.
 
+import { GrowingText } from '../../base/growing-text.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { ItemId } from '../../model/ids.ts';
 import type { BackendEvent } from '../backend.ts';
@@ -11,13 +12,13 @@ interface OpenMessage {
   readonly type: 'message';
   readonly id: ItemId;
   readonly phase: Phase;
-  text: string;
+  readonly text: GrowingText;
 }
 interface OpenReasoning {
   readonly type: 'reasoning';
   readonly id: ItemId;
-  readonly summary: string[];
-  readonly content: string[];
+  readonly summary: GrowingText[];
+  readonly content: GrowingText[];
 }
 
 export class ResponseItems {
@@ -51,11 +52,13 @@ export class ResponseItems {
     const out: BackendEvent[] = [];
     const open = this.#open;
     if (open?.type === 'message') {
-      out.push({ type: 'messageCompleted', itemId: open.id, text: open.text });
-      if (keep) this.#addContext(said(open, open.text), out);
+      const text = open.text.toString();
+      out.push({ type: 'messageCompleted', itemId: open.id, text });
+      if (keep) this.#addContext(said(open, text), out);
     }
     if (open?.type === 'reasoning') {
-      out.push({ type: 'reasoningCompleted', itemId: open.id, summary: open.summary, content: open.content });
+      const [summary, content] = [open.summary.map(String), open.content.map(String)];
+      out.push({ type: 'reasoningCompleted', itemId: open.id, summary, content });
     }
     this.#open = undefined;
     // Calls that were never made, and reasoning whose rest is missing, would only confuse the model.
@@ -70,7 +73,7 @@ export class ResponseItems {
         return;
       case 'text': {
         const message = this.#message(out);
-        message.text += event.parts.join('');
+        message.text.add(event.parts);
         out.push({ type: 'text', itemId: message.id, parts: event.parts });
         return;
       }
@@ -87,8 +90,8 @@ export class ResponseItems {
       case 'reasoningText': {
         const reasoning = this.#reasoning(out);
         const texts = event.type === 'summaryText' ? reasoning.summary : reasoning.content;
-        for (let index = texts.length; index <= event.index; index++) texts.push('');
-        texts[event.index] += event.parts.join('');
+        for (let index = texts.length; index <= event.index; index++) texts.push(new GrowingText());
+        texts[event.index]?.add(event.parts);
         out.push({ type: event.type, itemId: reasoning.id, index: event.index, parts: event.parts });
         return;
       }
@@ -111,7 +114,12 @@ export class ResponseItems {
 
   /** `text`: of a message that comes whole. */
   #startMessage(id: string | null, phase: Phase, out: BackendEvent[], text = ''): OpenMessage {
-    const open: OpenMessage = { type: 'message', id: this.#conversation.claim(id, 'msg'), phase, text: '' };
+    const open: OpenMessage = {
+      type: 'message',
+      id: this.#conversation.claim(id, 'msg'),
+      phase,
+      text: new GrowingText(),
+    };
     this.#open = open;
     out.push({ type: 'messageStarted', itemId: open.id, phase, ...(text === '' ? {} : { text }) });
     return open;
