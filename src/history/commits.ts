@@ -21,14 +21,17 @@ export class Commits {
     this.#refused = refused;
   }
 
-  /** Runs `work` after all that was asked for before; resolves when what it wrote is on disk. */
-  run<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What is `isBulk` begins only when
+   * nothing is under way: those that waited for the last of it have a commit of their own first.
+   */
+  run<T>(work: () => T, isBulk = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const begin = () => {
         this.#underWay += 1;
         void this.#transact(work).then(resolve, reject).finally(this.#ended);
       };
-      if (this.#hasBegun) this.#waiting.push(begin);
+      if (isBulk ? this.#underWay > 0 : this.#hasBegun) this.#waiting.push(begin);
       else begin();
     });
   }

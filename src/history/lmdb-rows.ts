@@ -184,9 +184,9 @@ export class LmdbRows implements Rows {
     return before.lastTxnId === after.lastTxnId ? { missing, fitting } : undefined;
   }
 
-  async write<T>(work: () => T): Promise<T> {
+  async write<T>(work: () => T, pace?: 'bulk'): Promise<T> {
     this.#check(this.#takesWrites);
-    return this.#commits.run(work);
+    return this.#commits.run(work, pace === 'bulk');
   }
 
   readonly close = closeOnce(async () => {

@@ -93,7 +93,7 @@ export class LogCopy {
           index += 1;
         } while (index < count && (index - done < CHUNK_PARTS || performance.now() < end));
         return index;
-      });
+      }, 'bulk');
     }
   }
 
