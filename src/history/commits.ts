@@ -11,6 +11,9 @@ export class Commits {
   readonly #start: Start;
   readonly #refused: (error: unknown) => Promise<unknown>;
   #waiting: (() => void)[] = [];
+  #bulk: (() => void)[] = [];
+  /** The bulk has let one commit go before it. */
+  #hasYielded = false;
   #underWay = 0;
   #hasBegun = false;
   #idle: (() => void)[] = [];
@@ -22,8 +25,8 @@ export class Commits {
   }
 
   /**
-   * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What is `isBulk` begins only when
-   * nothing is under way: those that waited for the last of it have a commit of their own first.
+   * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What is `isBulk` begins when nothing
+   * is under way, or after one commit of those that waited with it.
    */
   run<T>(work: () => T, isBulk = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -31,7 +34,8 @@ export class Commits {
         this.#underWay += 1;
         void this.#transact(work).then(resolve, reject).finally(this.#ended);
       };
-      if (isBulk ? this.#underWay > 0 : this.#hasBegun) this.#waiting.push(begin);
+      if (isBulk && this.#underWay > 0) this.#bulk.push(begin);
+      else if (this.#hasBegun) this.#waiting.push(begin);
       else begin();
     });
   }
@@ -56,12 +60,20 @@ export class Commits {
     this.#underWay -= 1;
     if (this.#underWay > 0) return;
     this.#hasBegun = false;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const begin of waiting) begin();
+    for (const begin of this.#next()) begin();
     if (this.#underWay > 0) return;
     const idle = this.#idle;
     this.#idle = [];
     for (const resolve of idle) resolve();
   };
+
+  #next(): (() => void)[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#hasYielded = waiting.length > 0 && this.#bulk.length > 0 && !this.#hasYielded;
+    if (this.#hasYielded) return waiting;
+    const bulk = this.#bulk;
+    this.#bulk = [];
+    return [...waiting, ...bulk];
+  }
 }

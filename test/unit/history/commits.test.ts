@@ -28,6 +28,9 @@ function database() {
   };
 }
 
+/** What is ready to go on has gone on. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 it('shares a commit until its transactions begin, and begins the next one when it has ended', async () => {
   const { commits, start, begin } = database();
   const queue = new Commits(start, async (error) => error);
@@ -47,6 +50,30 @@ it('shares a commit until its transactions begin, and begins the next one when i
   expect(order).toEqual(['a', 'b', 'c', 'd']);
 });
 
+it('lets what waited for one part of a bulk have its commit before the next part', async () => {
+  const { commits, start, begin } = database();
+  const queue = new Commits(start, async (error) => error);
+  const order: string[] = [];
+  const run = (name: string, isBulk = false) => queue.run(() => order.push(name), isBulk);
+  const first = run('part 1', true);
+  begin();
+  const small = run('small');
+  const second = first.then(() => run('part 2', true));
+  commits[0]?.end.resolve();
+  await first;
+  await turn();
+  begin();
+  expect(order).toEqual(['part 1', 'small']);
+  commits[1]?.end.resolve();
+  await small;
+  await turn();
+  expect(commits).toHaveLength(3);
+  begin();
+  commits[2]?.end.resolve();
+  await second;
+  expect(order).toEqual(['part 1', 'small', 'part 2']);
+});
+
 it('begins nothing before it is known what a failure means', async () => {
   const { commits, start, begin } = database();
   const verdict = deferred<void>();
@@ -58,7 +85,7 @@ it('begins nothing before it is known what a failure means', async () => {
   begin();
   const second = queue.run(() => 2);
   commits[0]?.end.reject('broken');
-  await new Promise((resolve) => setImmediate(resolve));
+  await turn();
   expect(commits).toHaveLength(1);
   verdict.resolve();
   await expect(first).rejects.toThrow('understood: broken');
