@@ -19,6 +19,8 @@ export class Client {
   #turns = new Map();
   #next = 1;
   #shown;
+  /** Is given every notification but deltas and the end of turns. */
+  heard = () => {};
   /** Delta notifications received, and when the last one came (ms of the monotonic clock). */
   deltas = 0;
   lastDelta = 0;
@@ -102,6 +104,7 @@ export class Client {
     const message = JSON.parse(frame.toString());
     if (message.method === undefined) this.#answered(message, at);
     else if (message.method === 'turn/completed') this.#turnEnded(message.params, at);
+    else this.heard(message);
   }
 
   #answered(message, at) {
