@@ -159,6 +159,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       environment: programEnvironment,
       hidden,
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
+      clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,
     };
     const registry = new ThreadRegistry({
       history,

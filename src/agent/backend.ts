@@ -2,9 +2,11 @@
 
 import type { Closable } from '../base/close.ts';
 import type { PermissionGrant, UserAnswers, UserQuestion } from '../model/approval.ts';
+import type { ClientToolContent } from '../model/client-tool.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
+import type { Plan } from '../model/plan.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
 import type { FileChange } from './patch/change.ts';
@@ -58,6 +60,8 @@ export interface TurnRequest {
   readonly room?: 'limited' | 'justMade';
   /** What a provider counted for the last request of the thread and its answer; null or absent where that is not known. */
   readonly contextTokens?: number | null;
+  /** The model takes no images. */
+  readonly isBlind?: boolean;
   readonly steering: Steering;
 }
 
@@ -75,6 +79,10 @@ export type BackendEvent =
     }
   | { readonly type: 'text'; readonly itemId: ItemId; readonly parts: readonly string[] }
   | { readonly type: 'messageCompleted'; readonly itemId: ItemId; readonly text: string }
+  /** A plan that the model proposes within a message, and that is shown beside it. */
+  | { readonly type: 'planStarted'; readonly itemId: ItemId }
+  | { readonly type: 'planText'; readonly itemId: ItemId; readonly parts: readonly string[] }
+  | { readonly type: 'planCompleted'; readonly itemId: ItemId; readonly text: string }
   | { readonly type: 'reasoningStarted'; readonly itemId: ItemId }
   | { readonly type: 'summaryPartAdded'; readonly itemId: ItemId; readonly index: number }
   | {
@@ -148,6 +156,23 @@ export type PermissionReply = PermissionGrant & { readonly refusedBecause?: stri
 
 /** Empty where nobody answered. */
 export type UserReply = UserAnswers & { readonly unansweredBecause?: string };
+/** A call of a tool that a client declared, its arguments checked against the declaration. */
+export interface ClientToolCall {
+  readonly namespace: string | null;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+export interface ClientToolResult {
+  readonly success: boolean;
+  readonly content: readonly ClientToolContent[];
+}
+
+export type ImageResult =
+  /** A data URL. */
+  | { readonly kind: 'image'; readonly url: string }
+  /** It cannot be shown; the text tells the model why. */
+  | { readonly kind: 'problem'; readonly problem: string };
 
 /** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
 export interface ToolHost {
@@ -158,6 +183,12 @@ export interface ToolHost {
   requestPermissions(call: ItemId, wish: PermissionWish): Promise<PermissionReply>;
   /** Asks people; no item, and nothing is allowed by their answers. */
   askUser(call: ItemId, questions: readonly UserQuestion[]): Promise<UserReply>;
+  /** Has one client run a tool of its own; what fails in any way is no success. */
+  callClientTool(item: ItemId, call: ClientToolCall): Promise<ClientToolResult>;
+  /** Reads an image of the file system for the model; an item when it could be read. */
+  viewImage(item: ItemId, path: string): Promise<ImageResult>;
+  /** Replaces the list of steps that people follow. */
+  updatePlan(plan: Plan): Promise<void>;
 }
 
 export interface Backend extends Closable {

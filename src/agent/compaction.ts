@@ -68,11 +68,16 @@ async function summarise(
   return summary.trim() === '' ? { failed: turnError('the model gave no summary', 'other') } : { summary };
 }
 
+const ONLY_SUMMARY = 'only a summary is asked for';
+
 const NO_TOOLS: ToolHost = {
-  runCommand: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
-  changeFiles: async () => ({ kind: 'refused', reason: 'only a summary is asked for' }),
+  runCommand: async () => ({ kind: 'refused', reason: ONLY_SUMMARY }),
+  changeFiles: async () => ({ kind: 'refused', reason: ONLY_SUMMARY }),
   requestPermissions: async () => ({ permissions: NO_PERMISSIONS, scope: 'turn' }),
   askUser: async () => ({ answers: {} }),
+  callClientTool: async () => ({ success: false, content: [{ type: 'inputText', text: ONLY_SUMMARY }] }),
+  viewImage: async () => ({ kind: 'problem', problem: ONLY_SUMMARY }),
+  updatePlan: async () => {},
 };
 
 const noteOf = (summary: string): ContextItem => ({ type: 'note', text: `${SUMMARY_INTRODUCTION}\n\n${summary}` });

@@ -8,7 +8,7 @@ import { throwIfAborted } from '../base/signals.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
-import { agentMessage, type Item, reasoning } from '../model/item.ts';
+import { agentMessage, type Item, planItem, reasoning } from '../model/item.ts';
 import { addUsage, type TokenUsage, type TurnError, turnError } from '../model/turn.ts';
 import type { Backend, BackendEvent, ToolHost, TurnRequest } from './backend.ts';
 
@@ -71,10 +71,10 @@ export async function runTurn(options: LoopOptions, signal: AbortSignal): Promis
 const holdsCalls = (event: BackendEvent): boolean =>
   event.type === 'contextAdded' && event.items.some((item) => item.type === 'toolCall');
 
-type TextEvent = Extract<BackendEvent, { type: 'text' | 'summaryText' | 'reasoningText' }>;
+type TextEvent = Extract<BackendEvent, { type: 'text' | 'planText' | 'summaryText' | 'reasoningText' }>;
 
 const isText = (event: BackendEvent): event is TextEvent =>
-  event.type === 'text' || event.type === 'summaryText' || event.type === 'reasoningText';
+  event.type === 'text' || event.type === 'planText' || event.type === 'summaryText' || event.type === 'reasoningText';
 
 /** Characters of streamed text that may be on their way to the disk before the model is slowed down. */
 const MAX_WAITING_TEXT = 1024 * 1024;
@@ -101,7 +101,8 @@ function partsOf(text: string): string[] {
 }
 
 interface OpenItem {
-  item: Extract<Item, { type: 'agentMessage' | 'reasoning' }>;
+  item: Extract<Item, { type: 'agentMessage' | 'plan' | 'reasoning' }>;
+  /** Of a message or plan. */
   readonly text: GrowingText;
   readonly summary: GrowingText[];
   readonly content: GrowingText[];
@@ -179,9 +180,9 @@ class Recorder {
     if (!open) return [];
     const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: event.parts.flatMap(partsOf) };
     for (const part of base.parts) open.bytes += Buffer.byteLength(part);
-    if (event.type === 'text') {
+    if (event.type === 'text' || event.type === 'planText') {
       open.text.add(event.parts);
-      return [{ ...base, stream: 'text' }];
+      return [{ ...base, stream: event.type === 'text' ? 'text' : 'plan' }];
     }
     const isSummary = event.type === 'summaryText';
     const texts = isSummary ? open.summary : open.content;
@@ -192,7 +193,8 @@ class Recorder {
   }
 
   #isTooLong(event: BackendEvent): boolean {
-    if (event.type === 'messageCompleted') return Buffer.byteLength(event.text) > MAX_ITEM_BYTES;
+    if (event.type === 'messageCompleted' || event.type === 'planCompleted')
+      return Buffer.byteLength(event.text) > MAX_ITEM_BYTES;
     if (!isText(event)) return false;
     const before = this.#open.get(event.itemId)?.bytes ?? 0;
     return event.parts.reduce((sum, part) => sum + Buffer.byteLength(part), before) > MAX_ITEM_BYTES;
@@ -210,6 +212,10 @@ class Recorder {
         ];
       case 'reasoningStarted':
         return [await this.#begin(event.itemId, reasoning, 'rs')];
+      case 'planStarted':
+        return [await this.#begin(event.itemId, planItem, 'plan')];
+      case 'planCompleted':
+        return this.#complete(event.itemId, (item) => (item.type === 'plan' ? { ...item, text: event.text } : item));
       case 'messageCompleted':
         return this.#complete(event.itemId, (item) =>
           item.type === 'agentMessage' ? { ...item, text: event.text } : item,
@@ -257,7 +263,7 @@ class Recorder {
 
   #finished(open: OpenItem): OpenItem['item'] {
     const completedAtMs = this.#options.now();
-    if (open.item.type === 'agentMessage') return { ...open.item, text: open.text.toString(), completedAtMs };
+    if (open.item.type !== 'reasoning') return { ...open.item, text: open.text.toString(), completedAtMs };
     const texts = (grown: GrowingText[]) => Array.from(grown, (text) => text?.toString() ?? '');
     return { ...open.item, summary: texts(open.summary), content: texts(open.content), completedAtMs };
   }

@@ -12,10 +12,21 @@ import type { Commits } from '../fs/replacement.ts';
 import { readTextFile } from '../fs/text-file.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
+import type { Plan } from '../model/plan.ts';
 import type { RunnerParts } from '../process/runner.ts';
-import type { ChangeResult, Command, CommandResult, ToolHost } from './backend.ts';
+import type {
+  ChangeResult,
+  ClientToolCall,
+  ClientToolResult,
+  Command,
+  CommandResult,
+  ImageResult,
+  ToolHost,
+} from './backend.ts';
+import { callClientTool } from './client-call.ts';
 import { CommandCall } from './command-call.ts';
 import { FileChangeCall } from './file-call.ts';
+import { viewImage } from './image-view.ts';
 import type { FileChange } from './patch/change.ts';
 import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
@@ -35,6 +46,8 @@ export interface ToolParts {
   readonly hidden: readonly string[];
   /** How long a question stands, in milliseconds of wall time. */
   readonly approvalLifeMs: () => number;
+  /** How long a client may take to run a tool of its own, in milliseconds. */
+  readonly clientToolLifeMs: () => number;
 }
 
 /** The tools of one turn. A backend may stop waiting for a call that was aborted; the house may not. */
@@ -77,27 +90,35 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
       ? call.goOn(item, proposal)
       : call.run(itemId);
   };
+  const showImage = async (itemId: ItemId, path: string): Promise<ImageResult> => {
+    throwIfAborted(signal);
+    if (!port.settings().hasEnvironment)
+      return { kind: 'problem', problem: 'this thread has no environment to read files in' };
+    return viewImage(port, parts, itemId, path, signal);
+  };
+  const callClient = async (itemId: ItemId, call: ClientToolCall): Promise<ClientToolResult> => {
+    throwIfAborted(signal);
+    return callClientTool(port, parts.clock, itemId, call, signal);
+  };
+  const updatePlan = async (plan: Plan): Promise<void> => {
+    throwIfAborted(signal);
+    await port.append([{ type: 'planUpdated', turnId: port.turnId, ...plan }]);
+  };
+  const tracked =
+    <A extends unknown[], R>(call: (...given: A) => Promise<R>) =>
+    (...given: A): Promise<R> => {
+      const underWay = call(...given);
+      track(underWay);
+      return underWay;
+    };
   return {
-    runCommand(itemId, command) {
-      const call = runCommand(itemId, command);
-      track(call);
-      return call;
-    },
-    changeFiles(itemId, changes) {
-      const call = changeFiles(itemId, changes);
-      track(call);
-      return call;
-    },
-    requestPermissions(callId, wish) {
-      const call = requestPermissions(port, parts, callId, wish, signal);
-      track(call);
-      return call;
-    },
-    askUser(callId, questions) {
-      const call = askUser(port, parts, callId, questions, signal);
-      track(call);
-      return call;
-    },
+    runCommand: tracked(runCommand),
+    changeFiles: tracked(changeFiles),
+    requestPermissions: tracked((callId, wish) => requestPermissions(port, parts, callId, wish, signal)),
+    askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
+    callClientTool: tracked(callClient),
+    viewImage: tracked(showImage),
+    updatePlan: tracked(updatePlan),
     diff() {
       if (files.diff.isEmpty) return undefined;
       return { type: 'turnDiffUpdated', turnId: port.turnId, diff: files.diff.text(port.settings().cwd) };

@@ -119,6 +119,11 @@ export class ApprovalBroker {
     }
   }
 
+  /** The next of the process's ids, for a question to a client that is not an approval. */
+  newRequestId(): number {
+    return this.#nextRequestId++;
+  }
+
   /** The id under which clients are asked, while the question stands. */
   requestIdOf(id: ApprovalId): number | undefined {
     return this.#standing.get(id)?.requestId;
@@ -202,7 +207,7 @@ export class ApprovalBroker {
   #register(proposal: Proposal): Standing {
     const standing: Standing = {
       proposal,
-      requestId: this.#nextRequestId++,
+      requestId: this.newRequestId(),
       end: undefined,
       ended: deferred<End>(),
       stored: deferred<Resolution>(),

@@ -29,9 +29,31 @@ export interface TurnPort extends ThreadPort {
   readonly grants: GrantHolder;
   /** The question that stands about a call of the model since before a restart. */
   standing(callId: string): Standing | undefined;
+  /**
+   * Asks one of the clients that listen to run a tool of its own. `begin` stores the item that the question is about: the question
+   * goes out with it. Settles at once when the signal aborts; rejects only as `begin` does.
+   */
+  askClient(question: ClientQuestion, begin: () => Promise<unknown>, signal: AbortSignal): Promise<ClientAnswer>;
   /** The items of a turn that goes on since before a restart, in order; of any other turn none. */
   earlierItems(): Promise<readonly Item[]>;
 }
+
+export interface ClientQuestion {
+  readonly itemId: ItemId;
+  readonly namespace: string | null;
+  readonly tool: string;
+  readonly arguments: unknown;
+}
+
+export type ClientAnswer =
+  /** As it came. */
+  | { readonly kind: 'result'; readonly result: unknown }
+  | { readonly kind: 'error' }
+  /** No client listens that could be asked; nothing was done. */
+  | { readonly kind: 'nobody' }
+  /** A client was asked and gave no answer: whether it did anything is not known. */
+  | { readonly kind: 'lost'; readonly why: string }
+  | { readonly kind: 'stopped'; readonly wasAsked: boolean };
 
 export interface Standing {
   readonly proposal: Proposal;

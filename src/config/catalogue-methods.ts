@@ -1,6 +1,7 @@
 // Catalogues that clients ask for at their start: hooks, plugins, apps, experimental features, collaboration modes.
 
 import { z } from 'zod';
+import { CollaborationModeMask } from '../model/collaboration.ts';
 import { request, unqueued } from '../rpc/declare.ts';
 
 const none = () => z.array(z.never());
@@ -37,7 +38,7 @@ export const experimentalFeatureList = request('experimentalFeature/list', {
 
 export const collaborationModeList = request('collaborationMode/list', {
   params: () => z.object({}),
-  result: () => z.object({ data: none() }),
+  result: () => z.object({ data: z.array(CollaborationModeMask()) }),
   experimental: true,
   ...read,
 });

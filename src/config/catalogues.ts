@@ -1,7 +1,8 @@
-// Answers the catalogues of what this server does not have: they are empty.
+// Answers the catalogues that need nothing but this program; those of what it does not have are empty.
 
 import { resolve } from 'node:path';
 import { type PageRequest, pageOf } from '../base/page.ts';
+import { COLLABORATION_MODES } from '../model/collaboration.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { catalogueMethods } from './catalogue-methods.ts';
 
@@ -16,7 +17,7 @@ export function catalogueHandlers({ cwd }: { readonly cwd: string }): Route[] {
     pluginInstalled: async () => ({ marketplaces: [], marketplaceLoadErrors: [] }),
     appList: nothing,
     experimentalFeatureList: nothing,
-    collaborationModeList: async () => ({ data: [] }),
+    collaborationModeList: async () => ({ data: [...COLLABORATION_MODES] }),
   });
 }
 

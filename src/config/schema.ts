@@ -116,6 +116,8 @@ export const Config = schema(() =>
     /** What becomes of a question when nobody is connected to answer it. */
     unattended: z.enum(['wait', 'decline']).default('wait'),
     approval_timeout_seconds: seconds(86_400),
+    /** How long a client may take to run a tool that it declared. */
+    client_tool_timeout_seconds: seconds(1_800),
     /** How long a thread that nobody listens to stays loaded. */
     idle_unload_seconds: seconds(1_800),
     /** What is deleted by itself; nothing unless it is said here. */

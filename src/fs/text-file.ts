@@ -1,4 +1,4 @@
-// A text file as it is now, read by its real path.
+// A file as it is now, read whole by its real path.
 
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -19,11 +19,29 @@ export interface TextFile {
   readonly mode: number;
 }
 
+export interface WholeFile {
+  readonly content: Buffer;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** As `readWholeFile`; rejects as *invalid* also for what is no UTF-8. */
+export async function readTextFile(path: string, maxBytes: number): Promise<TextFile | undefined> {
+  const file = await readWholeFile(path, maxBytes);
+  if (!file) return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(file.content);
+    return { text, version: sha256(file.content), mode: file.mode };
+  } catch {
+    throw new AppError('invalid', `${path} is no text in UTF-8`, { kind: 'not_text', path });
+  }
+}
+
 /**
- * Undefined when there is none. Rejects as *invalid* for what is no file, no UTF-8 or larger than `maxBytes`, and as *forbidden* when the
- * path leads elsewhere by now.
+ * Undefined when there is none. Rejects as *invalid* for what is no file or larger than `maxBytes`, and as *forbidden* when the path
+ * leads elsewhere by now.
  */
-export function readTextFile(path: string, maxBytes: number): Promise<TextFile | undefined> {
+export function readWholeFile(path: string, maxBytes: number): Promise<WholeFile | undefined> {
   return about(path, async () => {
     let folder: Folder | undefined;
     let file: FileHandle | undefined;
@@ -43,7 +61,7 @@ export function readTextFile(path: string, maxBytes: number): Promise<TextFile |
   });
 }
 
-async function contentOf(file: FileHandle, path: string, maxBytes: number): Promise<TextFile> {
+async function contentOf(file: FileHandle, path: string, maxBytes: number): Promise<WholeFile> {
   const stats = await file.stat();
   if (!stats.isFile()) throw new AppError('invalid', `${path} is not a file`, { kind: 'not_a_file', path });
   if (stats.size > maxBytes) throw tooLarge(path, maxBytes);
@@ -56,13 +74,7 @@ async function contentOf(file: FileHandle, path: string, maxBytes: number): Prom
     // It grows while it is read.
     if (length === bytes.length) throw new AppError('conflict', `${path} is being written`, { path });
   }
-  const content = bytes.subarray(0, length);
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
-    return { text, version: sha256(content), mode: stats.mode & 0o7777 };
-  } catch {
-    throw new AppError('invalid', `${path} is no text in UTF-8`, { kind: 'not_text', path });
-  }
+  return { content: bytes.subarray(0, length), mode: stats.mode & 0o7777 };
 }
 
 const tooLarge = (path: string, limit: number): AppError =>

@@ -167,6 +167,10 @@ function ended(item: Item, text: string | undefined, completedAtMs: number): Ite
       };
     case 'fileChange':
       return { ...item, status: 'failed', outcome: 'unknown', completedAtMs };
+    case 'plan':
+      return { ...item, text: text ?? item.text, completedAtMs };
+    case 'dynamicToolCall':
+      return { ...item, status: 'failed', contentItems: [], success: false, outcome: 'unknown', completedAtMs };
     default:
       return { ...item, completedAtMs };
   }

@@ -4,6 +4,15 @@ import { z } from 'zod';
 import { UserInput } from './input.ts';
 import { type Infer, schema } from './schema.ts';
 
+/** `url`: a data URL, or one where the provider can fetch it. */
+export const OutputPart = schema(() =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string() }),
+    z.object({ type: z.literal('image'), url: z.string() }),
+  ]),
+);
+export type OutputPart = Infer<typeof OutputPart>;
+
 export const ContextItem = schema(() =>
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('user'), content: z.array(UserInput()) }),
@@ -34,7 +43,14 @@ export const ContextItem = schema(() =>
       /** The model wrote plain text, which stands in the arguments as `input`. */
       custom: z.literal(true).optional(),
     }),
-    z.object({ type: z.literal('toolOutput'), callId: z.string(), output: z.string(), success: z.boolean() }),
+    z.object({
+      type: z.literal('toolOutput'),
+      callId: z.string(),
+      output: z.string(),
+      success: z.boolean(),
+      /** Where the output is more than text: all of it in its order, the text in `output` among it. */
+      content: z.array(OutputPart()).optional(),
+    }),
   ]),
 );
 export type ContextItem = Infer<typeof ContextItem>;

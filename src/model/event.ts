@@ -6,6 +6,7 @@ import { ContextItem } from './context.ts';
 import type { Seq } from './ids.ts';
 import { UserInput } from './input.ts';
 import { Item } from './item.ts';
+import { Plan } from './plan.ts';
 import { type Infer, schema } from './schema.ts';
 import {
   Attachment,
@@ -24,7 +25,7 @@ const inTurn = { turnId: z.string() };
 const flags = z.array(WaitingFlag()).optional();
 
 /** Text that streams: which text of the item, and for numbered parts which part. */
-export const DeltaStream = schema(() => z.enum(['text', 'summary', 'reasoning', 'output']));
+export const DeltaStream = schema(() => z.enum(['text', 'summary', 'reasoning', 'output', 'plan']));
 
 /**
  * A superseded event type is never changed, only replaced by a new one.
@@ -76,6 +77,8 @@ export const ThreadEvent = schema(() =>
     z.object({ type: z.literal('summaryPartAdded'), ...inTurn, itemId: z.string(), index: z.number() }),
     /** All that patches have changed in the turn so far, as git shows it. */
     z.object({ type: z.literal('turnDiffUpdated'), ...inTurn, diff: z.string() }),
+    /** The agent's list of steps as it is now. */
+    z.object({ type: z.literal('planUpdated'), ...inTurn, ...Plan().shape }),
     /** Input that was accepted while the turn ran; it becomes a message when the backend takes it. */
     z.object({
       type: z.literal('steered'),

@@ -1,6 +1,7 @@
 // The displayable entries of a turn.
 
 import { z } from 'zod';
+import { ClientToolContent } from './client-tool.ts';
 import { UserInput } from './input.ts';
 import { type Infer, schema } from './schema.ts';
 
@@ -107,6 +108,32 @@ const FileChangeItem = schema(() =>
   }),
 );
 
+/** What the agent proposes to do, for people to agree to; the model wrote it into the message around it. */
+const PlanItem = schema(() => z.object({ type: z.literal('plan'), id: z.string(), text: z.string(), ...times }));
+
+/** A call of a tool that a client declared and runs itself. */
+const DynamicToolCallItem = schema(() =>
+  z.object({
+    type: z.literal('dynamicToolCall'),
+    id: z.string(),
+    namespace: z.string().nullable(),
+    tool: z.string(),
+    arguments: z.unknown(),
+    status: z.enum(['inProgress', 'completed', 'failed']),
+    contentItems: z.array(ClientToolContent()).nullable(),
+    success: z.boolean().nullable(),
+    durationMs: z.number().nullable(),
+    /** Ours: the client was asked, and whether it did what it was asked for is not known. */
+    outcome: z.literal('unknown').optional(),
+    ...times,
+  }),
+);
+
+/** The model was shown an image of the file system; the path is absolute. */
+const ImageViewItem = schema(() =>
+  z.object({ type: z.literal('imageView'), id: z.string(), path: z.string(), ...times }),
+);
+
 /** The model's view of the thread was replaced by a shorter one. */
 const ContextCompactionItem = schema(() =>
   z.object({ type: z.literal('contextCompaction'), id: z.string(), ...times }),
@@ -119,6 +146,9 @@ export const Item = schema(() =>
     ReasoningItem(),
     CommandExecutionItem(),
     FileChangeItem(),
+    PlanItem(),
+    DynamicToolCallItem(),
+    ImageViewItem(),
     ContextCompactionItem(),
   ]),
 );
@@ -151,6 +181,10 @@ export function agentMessage(id: string, phase: ItemOf<'agentMessage'>['phase'],
 
 export function reasoning(id: string, atMs: number): ItemOf<'reasoning'> {
   return { type: 'reasoning', id, summary: [], content: [], startedAtMs: atMs, completedAtMs: null };
+}
+
+export function planItem(id: string, atMs: number): ItemOf<'plan'> {
+  return { type: 'plan', id, text: '', startedAtMs: atMs, completedAtMs: null };
 }
 
 export function contextCompaction(id: string, atMs: number): ItemOf<'contextCompaction'> {

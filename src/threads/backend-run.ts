@@ -1,6 +1,7 @@
 // A turn's backend from its start to its end: its tools, and room in the model's view whenever that is full.
 
 import type { Backend, Steering, TurnRequest } from '../agent/backend.ts';
+import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
 import { createToolHost, type ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
@@ -93,7 +94,7 @@ async function makeRoom(run: BackendRun, signal: AbortSignal): Promise<TurnEnd |
 }
 
 async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<TurnRequest> {
-  const { port, thread, steering, outputSchema } = run;
+  const { port, thread, backend, steering, outputSchema } = run;
   const settings = port.settings();
   return {
     threadId: port.threadId,
@@ -101,11 +102,18 @@ async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<Tu
     get settings() {
       return port.settings();
     },
-    instructions: [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n'),
+    instructions: instructionsOf(settings),
     context: await thread.context(),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(room === undefined ? {} : { room }),
     contextTokens: thread.accepted.view.tokens,
+    isBlind: await isBlind(backend, settings.model),
     steering,
   };
+}
+
+/** A model of which nothing is known is trusted to see. */
+async function isBlind(backend: Backend, id: string): Promise<boolean> {
+  const model = (await backend.models()).find((each) => each.id === id);
+  return model !== undefined && !model.modalities.includes('image');
 }

@@ -1,6 +1,7 @@
 // Compaction as work of a turn: the model's view is replaced, what people see of the thread is not.
 
 import type { Backend, TurnRequest } from '../agent/backend.ts';
+import { instructionsOf } from '../agent/collaboration.ts';
 import { compact } from '../agent/compaction.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
@@ -59,8 +60,9 @@ async function replaceContext(
 }
 
 function requestOf(port: TurnPort, context: readonly ContextItem[]): TurnRequest {
-  const settings = port.settings();
-  const instructions = [settings.baseInstructions, settings.developerInstructions].filter(Boolean).join('\n\n');
+  // A summary is no plan, also while people plan.
+  const settings = { ...port.settings(), collaborationMode: null };
+  const instructions = instructionsOf(settings);
   const { threadId, turnId } = port;
   return { threadId, turnId, settings, instructions, context, steering: NO_STEERING };
 }

@@ -11,6 +11,8 @@ export interface Subscriber {
   /** Of its session. */
   readonly id: string;
   readonly principal: Principal;
+  /** The name that its client goes by. */
+  readonly clientName: string;
   /** Sends the frames that this client wants, in its form; questions among them may be answered from then on. */
   send(frames: readonly Frame[]): void;
   /** More is waiting for the wire than should. */

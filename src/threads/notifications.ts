@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { Item } from '../model/item.ts';
+import { Plan } from '../model/plan.ts';
 import { Goal, ReadState, Thread, ThreadStatus } from '../model/thread.ts';
 import { TokenUsage, Turn, TurnError } from '../model/turn.ts';
 import { notification } from '../rpc/declare.ts';
@@ -59,6 +60,7 @@ export const threadTokenUsageUpdated = notification('thread/tokenUsage/updated',
 export const turnStarted = notification('turn/started', () => z.object({ ...ofThread, turn: Turn() }));
 export const turnCompleted = notification('turn/completed', () => z.object({ ...ofThread, turn: Turn() }));
 export const turnDiffUpdated = notification('turn/diff/updated', () => z.object({ ...ofTurn, diff: z.string() }));
+export const turnPlanUpdated = notification('turn/plan/updated', () => z.object({ ...ofTurn, ...Plan().shape }));
 export const itemStarted = notification('item/started', () =>
   z.object({ item: Item(), ...ofTurn, startedAtMs: z.number() }),
 );
@@ -66,6 +68,7 @@ export const itemCompleted = notification('item/completed', () =>
   z.object({ item: Item(), ...ofTurn, contentTokenCount: z.number().nullable(), completedAtMs: z.number() }),
 );
 export const agentMessageDelta = notification('item/agentMessage/delta', delta);
+export const planDelta = notification('item/plan/delta', delta);
 export const commandOutputDelta = notification('item/commandExecution/outputDelta', delta);
 export const reasoningSummaryPartAdded = notification('item/reasoning/summaryPartAdded', () =>
   z.object({ ...ofItem, summaryIndex: z.number() }),
@@ -113,9 +116,11 @@ export const threadNotifications = {
   turnStarted,
   turnCompleted,
   turnDiffUpdated,
+  turnPlanUpdated,
   itemStarted,
   itemCompleted,
   agentMessageDelta,
+  planDelta,
   commandOutputDelta,
   reasoningSummaryPartAdded,
   reasoningSummaryTextDelta,

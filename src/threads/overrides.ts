@@ -1,6 +1,7 @@
 // Settings that a client may name for a thread or a turn, as members of the params.
 
 import { z } from 'zod';
+import { CollaborationMode } from '../model/collaboration.ts';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
 import { freeJson, JsonObject, optional } from '../model/schema.ts';
 
@@ -35,7 +36,7 @@ export const turnOverrides = () => ({
   sandboxPolicy: optional(SandboxPolicy()),
   effort: text(),
   summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),
-  collaborationMode: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
+  collaborationMode: optional(CollaborationMode()),
 });
 
 const threadShape = () => z.object(threadOverrides());

@@ -102,7 +102,10 @@ async function itemStart(
 
 /** A message that still streams is not part of the pages: it comes whole, with its end. */
 const isShown = (item: Item): boolean =>
-  item.completedAtMs !== null || item.type === 'commandExecution' || item.type === 'fileChange';
+  item.completedAtMs !== null ||
+  item.type === 'commandExecution' ||
+  item.type === 'fileChange' ||
+  item.type === 'dynamicToolCall';
 
 function itemEntry({ turnId, item }: ItemRow, deferOutput: boolean) {
   const { startedAtMs, completedAtMs } = item;

@@ -17,6 +17,7 @@ export interface PublisherParts {
   readonly store: ThreadStore;
   readonly broker: ApprovalBroker;
   readonly log: Log;
+  readonly callOf: (itemId: ItemId) => Frame | undefined;
   readonly readState: () => ReadState;
   /** Checks what is rendered against its schemas: for tests and development. */
   readonly validates: boolean;
@@ -135,7 +136,7 @@ export class Publisher {
   }
 
   #context(item: (id: ItemId) => Item | undefined): RenderContext {
-    const { threadId, broker, readState } = this.#parts;
-    return { threadId, item, readState, requestIdOf: (id) => broker.requestIdOf(id) };
+    const { threadId, broker, callOf, readState } = this.#parts;
+    return { threadId, item, callOf, readState, requestIdOf: (id) => broker.requestIdOf(id) };
   }
 }

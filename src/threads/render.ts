@@ -5,12 +5,12 @@ import { serverRequestResolved } from '../approvals/requests.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
 import { type DeltaEvent, type EventOf, lastSeq, type StoredEvent } from '../model/event.ts';
-import type { ApprovalId, Seq, ThreadId } from '../model/ids.ts';
+import type { ApprovalId, ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ReadState, ThreadStatus, WaitingFlag } from '../model/thread.ts';
 import type { Turn } from '../model/turn.ts';
 import type { Notification, Params } from '../rpc/declare.ts';
-import { notificationFrame, requestFrame, withVersion } from '../rpc/message.ts';
+import { notificationFrame, type ResponseMessage, requestFrame, withVersion } from '../rpc/message.ts';
 import * as tell from './notifications.ts';
 import { seconds, settingsView } from './view.ts';
 
@@ -22,20 +22,37 @@ interface Question {
   readonly withoutRules: Frame | undefined;
 }
 
+/** A question that only one subscriber gets, and what is done with its answer. */
+export interface Call {
+  readonly requestId: number;
+  /** Id of the subscriber. */
+  readonly to: string;
+  /** Told when it goes to the wire. */
+  sent(): void;
+  answered(answer: ResponseMessage): void;
+}
+
 /** One frame for a client, in both forms of the envelope; each is made when first asked for. */
 export class Frame {
   readonly method: string;
   readonly experimental: boolean;
   readonly question: Question | undefined;
+  /** Set on a question to one client alone. */
+  readonly call: Call | undefined;
   readonly #text: string;
   #plain: Buffer | undefined;
   #versioned: Buffer | undefined;
 
-  constructor(method: string, text: string, options: { experimental?: boolean; question?: Frame['question'] } = {}) {
+  constructor(
+    method: string,
+    text: string,
+    options: { experimental?: boolean; question?: Frame['question']; call?: Call } = {},
+  ) {
     this.method = method;
     this.#text = text;
     this.experimental = options.experimental ?? false;
     this.question = options.question;
+    this.call = options.call;
   }
 
   get text(): string {
@@ -59,6 +76,8 @@ export interface RenderContext {
   item(itemId: string): Item | undefined;
   /** The id under which clients are asked; undefined: the question has ended. */
   requestIdOf(approvalId: ApprovalId): number | undefined;
+  /** The question to a client that goes out with the beginning of this item. */
+  callOf?(itemId: ItemId): Frame | undefined;
   /** After the event, if the event is the newest. */
   readState(): ReadState;
 }
@@ -89,7 +108,9 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'itemStarted': {
       const { item, turnId } = event;
-      return [frame(tell.itemStarted, { item, threadId, turnId, startedAtMs: item.startedAtMs ?? atMs }, seq)];
+      const started = frame(tell.itemStarted, { item, threadId, turnId, startedAtMs: item.startedAtMs ?? atMs }, seq);
+      const call = context.callOf?.(item.id);
+      return call ? [started, call] : [started];
     }
     case 'itemCompleted': {
       const { item, turnId } = event;
@@ -102,6 +123,10 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'turnDiffUpdated':
       return [frame(tell.turnDiffUpdated, { threadId, turnId: event.turnId, diff: event.diff }, seq)];
+    case 'planUpdated': {
+      const { turnId, explanation, plan } = event;
+      return [frame(tell.turnPlanUpdated, { threadId, turnId, explanation, plan }, seq)];
+    }
     case 'usageReported': {
       const { turnId, total, last, contextWindow } = event;
       const tokenUsage = { total, last, modelContextWindow: contextWindow };
@@ -224,6 +249,7 @@ export function questionFrame(threadId: ThreadId, proposal: Proposal, requestId:
 const DELTAS = {
   text: { method: tell.agentMessageDelta.method, index: undefined },
   output: { method: tell.commandOutputDelta.method, index: undefined },
+  plan: { method: tell.planDelta.method, index: undefined },
   summary: { method: tell.reasoningSummaryTextDelta.method, index: 'summaryIndex' },
   reasoning: { method: tell.reasoningTextDelta.method, index: 'contentIndex' },
 } as const;

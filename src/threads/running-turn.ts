@@ -19,6 +19,7 @@ import type { Item } from '../model/item.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { runBackend } from './backend-run.ts';
 import { TurnBudget } from './budget.ts';
+import type { ClientCalls } from './client-calls.ts';
 import { type OwnTurn, type OwnWork, TurnFailed } from './own-work.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
@@ -31,6 +32,7 @@ export interface TurnParts {
   readonly tools: ToolParts;
   readonly grants: Grants;
   readonly budgets: () => Budgets;
+  readonly calls: ClientCalls;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -229,7 +231,7 @@ export class RunningTurn {
 
   #port(isResumed = false): TurnPort {
     const thread = this.#thread;
-    const { store, grants } = this.#parts;
+    const { store, grants, calls } = this.#parts;
     const taken = new Set<ItemId>();
     return {
       threadId: thread.threadId,
@@ -250,6 +252,7 @@ export class RunningTurn {
       },
       audience: () =>
         thread.subscribers.map(({ principal }) => principal).filter((each) => each.permissions.has('approval:resolve')),
+      askClient: (question, begin, signal) => calls.ask(this.id, question, begin, signal),
       standing: (callId) => {
         const { turn } = thread.accepted;
         const questions = [...(turn?.questions.values() ?? [])];

@@ -10,6 +10,7 @@ import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
 import { startCompaction, startShell } from './own-turns.ts';
@@ -28,6 +29,7 @@ export class ThreadRuntime implements Closable {
   readonly threadId: ThreadId;
   readonly #parts: RuntimeParts;
   readonly #grants = new Grants();
+  readonly #calls: ClientCalls;
   readonly #mailbox = new Mailbox();
   readonly #log: ThreadLog;
   readonly #slot: TurnSlot;
@@ -45,7 +47,16 @@ export class ThreadRuntime implements Closable {
     };
     const { contexts, validates } = parts;
     const { broker } = tools;
-    this.#log = new ThreadLog({ store, broker, contexts, validates, clock, log, published, failed }, thread);
+    this.#calls = new ClientCalls({
+      threadId: this.threadId,
+      clock,
+      newRequestId: () => broker.newRequestId(),
+      subscribers: () => this.#log.subscribers,
+      originator: () => this.meta.originator,
+      lifeMs: tools.clientToolLifeMs,
+    });
+    const callOf = (itemId: ItemId) => this.#calls.frameOf(itemId);
+    this.#log = new ThreadLog({ store, broker, contexts, callOf, validates, clock, log, published, failed }, thread);
     this.#slot = {
       threadId: this.threadId,
       parts,
@@ -262,12 +273,8 @@ export class ThreadRuntime implements Closable {
 
   #prepare(turnId: TurnId, own?: OwnTurn): RunningTurn {
     const { store, backend, tools, budgets, clock, log } = this.#parts;
-    return new RunningTurn(
-      turnId,
-      this.#log,
-      { store, backend, tools, grants: this.#grants, budgets, clock, log },
-      own,
-    );
+    const turnParts = { store, backend, tools, grants: this.#grants, calls: this.#calls, budgets, clock, log };
+    return new RunningTurn(turnId, this.#log, turnParts, own);
   }
 
   async #drive(running: RunningTurn): Promise<void> {

@@ -198,12 +198,8 @@ function absoluteRoots(policy: SandboxPolicy): SandboxPolicy {
 /** A collaboration mode brings its model and effort, which go before those named beside it. */
 function modeAfter({ collaborationMode }: Partial<TurnOverrides>): Partial<ThreadSettings> {
   if (!collaborationMode) return {};
-  const { model, reasoning_effort: effort } = (collaborationMode.settings ?? {}) as Record<string, unknown>;
-  return {
-    collaborationMode,
-    ...(typeof model === 'string' ? { model } : {}),
-    ...(typeof effort === 'string' ? { effort } : {}),
-  };
+  const { model, reasoning_effort: effort } = collaborationMode.settings;
+  return { collaborationMode, model, ...(effort === undefined ? {} : { effort }) };
 }
 
 const clash = (one: string, other: string): AppError =>

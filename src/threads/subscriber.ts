@@ -21,19 +21,25 @@ export function createSubscribers(broker: ApprovalBroker): (session: Session) =>
 function createSubscriber(session: Session, broker: ApprovalBroker): Subscriber {
   const { peer, principal } = session;
   const wants = (frame: Frame): boolean => {
+    if (frame.call) return frame.call.to === session.id;
     if (frame.question === undefined) return session.wants(frame);
     return principal.permissions.has('approval:resolve');
   };
   return {
     id: session.id,
     principal,
+    clientName: session.client.name,
     signal: session.signal,
     isFull: () => peer.outbox.isFull(),
     hasRoom: () => peer.outbox.hasRoom(),
     forget: (requestId) => peer.forget(requestId),
     send(frames) {
       const wanted = frames.filter(wants);
-      for (const { question } of wanted) {
+      for (const { question, call } of wanted) {
+        if (call) {
+          session.expect(call.requestId, (answer) => call.answered(answer));
+          call.sent();
+        }
         if (question) {
           session.expect(question.requestId, (answer) => broker.answered(question.approvalId, answer, principal));
         }

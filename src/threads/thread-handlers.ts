@@ -10,6 +10,7 @@ import type { Params, ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { createAccess, tenantOf } from './access.ts';
+import { checkClientTools } from './client-tools.ts';
 import type { Subscriber } from './cursor.ts';
 import { checkPlace, eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
@@ -43,7 +44,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       threadStart: async (params, context) => {
         const { session, afterReply } = context;
         checkEnvironments(params.environments);
-        checkToolNames(params.dynamicTools ?? []);
+        checkClientTools(params.dynamicTools ?? []);
         const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
         const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
         const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
@@ -190,16 +191,6 @@ async function adoptOnResume(
 /** An empty list of environments takes away the one there is. */
 function withoutEnvironment({ environments }: Params<typeof threadStart>, settings: ThreadSettings): ThreadSettings {
   return environments?.length === 0 ? { ...settings, workspaceRoots: [], hasEnvironment: false } : settings;
-}
-
-function checkToolNames(tools: readonly Record<string, unknown>[]): void {
-  for (const tool of tools) {
-    if (typeof tool.name === 'string' && !/^[a-zA-Z0-9_-]+$/.test(tool.name)) {
-      throw new AppError('invalid', `dynamic tool name must match ^[a-zA-Z0-9_-]+$: ${tool.name.slice(0, 100)}`);
-    }
-    if (Array.isArray(tool.tools))
-      checkToolNames(tool.tools.filter((each) => each !== null && typeof each === 'object'));
-  }
 }
 
 export function checkEnvironments(environments: readonly { environmentId: string }[] | null | undefined): void {

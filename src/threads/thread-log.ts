@@ -6,17 +6,20 @@ import type { Log } from '../base/log.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '../model/event.ts';
-import type { Seq, ThreadId } from '../model/ids.ts';
+import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Cursor, Subscriber } from './cursor.ts';
 import { LogWriter } from './log-writer.ts';
 import { Publisher } from './publisher.ts';
+import type { Frame } from './render.ts';
 import { applyEvent, type LiveThread, waitingFlags } from './state.ts';
 
 export interface ThreadLogParts {
   readonly store: ThreadStore;
   readonly broker: ApprovalBroker;
   readonly contexts: ContextCache;
+  /** The question to a client that goes out with the beginning of an item. */
+  readonly callOf: (itemId: ItemId) => Frame | undefined;
   readonly validates: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,14 +48,17 @@ export class ThreadLog {
   #stored: LiveThread;
 
   constructor(parts: ThreadLogParts, thread: LiveThread) {
-    const { store, broker, clock, log, validates, published } = parts;
+    const { store, broker, callOf, clock, log, validates, published } = parts;
     const threadId = thread.meta.id;
     this.threadId = threadId;
     this.#parts = parts;
     this.#accepted = thread;
     this.#stored = thread;
     const readState = () => this.#stored.meta.readState;
-    this.#publisher = new Publisher({ threadId, store, broker, log, readState, validates, published }, thread.head);
+    this.#publisher = new Publisher(
+      { threadId, store, broker, callOf, log, readState, validates, published },
+      thread.head,
+    );
     const failed = (error: unknown) => {
       this.forget();
       log.error({ err: error, threadId }, 'the history of a thread could not be written');

@@ -1,12 +1,17 @@
 // The life of a thread, as declared methods.
 
 import { z } from 'zod';
+import { ClientTool } from '../model/client-tool.ts';
 import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 import { MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
 import { adopted, TurnsPage } from './schema.ts';
+
+/** Tools that a client may declare, and characters of JSON of all of them: the model reads them with every request. */
+const MAX_CLIENT_TOOLS = 128;
+const MAX_TOOLS_JSON = 256 * 1024;
 
 const threadId = () => ({ threadId: z.string() });
 const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
@@ -21,7 +26,7 @@ export const threadStart = request('thread/start', {
       historyMode: optional(z.enum(['paginated', 'legacy'])),
       threadSource: optional(z.string()),
       environments: optional(z.array(z.object({ environmentId: z.string() }))),
-      dynamicTools: optional(z.array(JsonObject())),
+      dynamicTools: optional(freeJson(z.array(ClientTool()).max(MAX_CLIENT_TOOLS), MAX_TOOLS_JSON)),
       threadId: optional(z.string()),
       title: optional(z.string()),
       metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),

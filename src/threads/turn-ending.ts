@@ -61,8 +61,12 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
   switch (item.type) {
     case 'userMessage':
     case 'contextCompaction':
+    case 'imageView':
       return { ...item, completedAtMs };
+    case 'dynamicToolCall':
+      return { ...item, status: 'failed', contentItems: [], success: false, outcome: 'unknown', completedAtMs };
     case 'agentMessage':
+    case 'plan':
       return { ...item, text: text ?? item.text, completedAtMs };
     case 'reasoning':
       return { ...item, content: text === undefined ? item.content : [text], completedAtMs };

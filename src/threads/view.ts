@@ -1,5 +1,6 @@
 // A thread, a turn and their settings as clients of the native dialect see them.
 
+import { isPlanning, modeInstructions } from '../agent/collaboration.ts';
 import type { TurnRow } from '../history/store.ts';
 import type { Item } from '../model/item.ts';
 import type { Thread, ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
@@ -96,12 +97,11 @@ export function newTurnView(id: string, rootTurnId: string): Turn {
 }
 
 export function collaborationModeOf(settings: ThreadSettings): Record<string, unknown> {
-  return (
-    settings.collaborationMode ?? {
-      mode: 'default',
-      settings: { model: settings.model, reasoning_effort: settings.effort, developer_instructions: null },
-    }
-  );
+  const { model, effort: reasoning_effort } = settings;
+  return {
+    mode: isPlanning(settings) ? 'plan' : 'default',
+    settings: { model, reasoning_effort, developer_instructions: modeInstructions(settings) },
+  };
 }
 
 export function settingsView(settings: ThreadSettings): WireSettings {

@@ -53,7 +53,7 @@ export type Outcome = 'answered' | 'steered' | 'failed';
 export async function* ask(run: Run): AsyncGenerator<Events, Outcome> {
   const attempts = { request: 0, stream: 0 };
   for (;;) {
-    const items = new ResponseItems(run.conversation, run.turn.settings.modelProvider, run.contextWindow);
+    const items = new ResponseItems(run.conversation, run.turn.settings, run.contextWindow);
     const stop = stopSignal(run);
     try {
       yield* answer(run, items, stop.signal);

@@ -6,6 +6,7 @@ import { type Infer, schema } from '../../model/schema.ts';
 import type { Command, CommandResult, ToolHost, TurnRequest } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
 import type { ToolCall } from './conversation.ts';
+import { shortened, tokensIn } from './output-text.ts';
 import { applyPatch, readShellPatch } from './patch-tool.ts';
 import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
@@ -13,7 +14,6 @@ export const COMMAND_TOOL = 'exec_command';
 
 /** Output that the model is shown at most, in tokens of about four characters. */
 const MAX_OUTPUT_TOKENS = 10_000;
-const CHARACTERS_PER_TOKEN = 4;
 
 const commandToolSpec: ToolSpec = {
   name: COMMAND_TOOL,
@@ -92,16 +92,6 @@ function commandOutput(result: Extract<CommandResult, { kind: 'ran' }>, maxToken
     `Process exited with code ${result.exitCode}${result.timedOut ? ' (ended after its time limit)' : ''}`,
     `Original token count: ${tokensIn(result.output)}`,
     'Output:',
-    headAndTail(result.output, Math.min(maxTokens, MAX_OUTPUT_TOKENS)),
+    shortened(result.output, Math.min(maxTokens, MAX_OUTPUT_TOKENS)),
   ].join('\n');
-}
-
-const tokensIn = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-
-function headAndTail(text: string, maxTokens: number): string {
-  const most = Math.floor(maxTokens * CHARACTERS_PER_TOKEN);
-  if (text.length <= most) return text;
-  const head = text.slice(0, Math.ceil(most / 2)).replace(/[\uD800-\uDBFF]$/, '');
-  const tail = text.slice(text.length - Math.floor(most / 2)).replace(/^[\uDC00-\uDFFF]/, '');
-  return `${head}\n… ${tokensIn(text) - maxTokens} tokens left out …\n${tail}`;
 }

@@ -10,31 +10,41 @@
 //   patch replace notes.txt one => 1  changes a line of it
 //   patch move a.txt b.txt ; delete c.txt
 //                                    moves one file and removes another, both or none
+//   plan done Look ; now Mend ; Test  shows these steps with the plan tool: completed, in progress, pending
+//   propose Mend it ; Test it        proposes a plan of these lines; in plan mode it is shown as such
+//   call lookup {"id":"T-1"}         calls a tool that the client declared with the thread
+//   view dot.png                     looks at an image
 //   fail                             fails the turn
 //   fail overloaded                  fails it as an overloaded model does
 //   fail cut                         breaks the stream off, each time it is tried again
 //   hang                             says nothing more until it is stopped
 //
-// `run` and `patch` lines that follow each other are called side by side; an empty line between them makes the next one wait. A
+// Lines that call tools (`run`, `patch`, `plan`, `call`, `view`) and follow each other are called side by side; an empty line between them makes the next one wait. A
 // script that ends with one is closed with a short message. Upper and lower case of the first word do not matter.
 
-import { patchOf } from './mock-patch.ts';
+import { readCall } from './mock-calls.ts';
 
 export type Step =
   | { readonly type: 'say' | 'think'; readonly words: readonly string[]; readonly perSecond: number | null }
-  | { readonly type: 'run'; readonly line: string; readonly escalate: boolean; readonly followsCall: boolean }
-  | { readonly type: 'patch'; readonly text: string; readonly followsCall: boolean }
+  /** A call of a tool. */
+  | {
+      readonly type: 'call';
+      readonly name: string;
+      readonly arguments: Readonly<Record<string, unknown>>;
+      readonly followsCall: boolean;
+    }
   | { readonly type: 'fail'; readonly how: 'plain' | 'overloaded' | 'cut' }
   | { readonly type: 'hang' };
 
 export const EXPLANATION =
   'This is the mock model: it thinks nothing of its own and follows a script. Write one step a line, for example: ' +
   '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), "patch add notes.txt one", ' +
+  '"plan done Look ; now Mend", "propose Mend it", "call lookup {}", "view dot.png", ' +
   '"fail", "fail overloaded", "fail cut", "hang".';
 
 const MAX_WORDS = 1_000_000;
 const COUNTED = /^(\d{1,7}) words?(?: at (\d+(?:\.\d+)?) (?:a|per) second)?$/i;
-const STEP = /^(say|think|run!?|patch|fail|hang)(?:\s+(\S.*))?$/is;
+const STEP = /^(say|think|propose|run!?|patch|plan|call|view|fail|hang)(?:\s+(\S.*))?$/is;
 
 /** The steps of a text. One that is no script gives a single step that explains how to write one. */
 export function readScript(text: string): readonly Step[] {
@@ -54,8 +64,7 @@ export function readScript(text: string): readonly Step[] {
 }
 
 /** It is made with a tool. */
-export const isCall = (step: Step | undefined): step is Extract<Step, { readonly followsCall: boolean }> =>
-  step?.type === 'run' || step?.type === 'patch';
+export const isCall = (step: Step | undefined): step is Extract<Step, { type: 'call' }> => step?.type === 'call';
 
 function explanation(misread: string | undefined): Step {
   const text = misread === undefined ? EXPLANATION : `I do not understand the step "${misread}". ${EXPLANATION}`;
@@ -70,22 +79,26 @@ function readStep(line: string, followsCall: boolean): Step | undefined {
     case 'say':
     case 'think':
       return readWords(verb, rest);
-    case 'run':
-    case 'run!':
-      return rest === '' ? undefined : { type: 'run', line: rest, escalate: verb === 'run!', followsCall };
-    case 'patch': {
-      const text = patchOf(rest);
-      return text === undefined ? undefined : { type: 'patch', text, followsCall };
-    }
+    case 'propose':
+      return rest === '' ? undefined : { type: 'say', words: proposal(rest), perSecond: null };
     case 'fail':
       if (rest === '') return { type: 'fail', how: 'plain' };
       return rest === 'overloaded' || rest === 'cut' ? { type: 'fail', how: rest } : undefined;
     case 'hang':
       return rest === '' ? { type: 'hang' } : undefined;
-    default:
-      return undefined;
+    default: {
+      const call = verb === undefined ? undefined : readCall(verb, rest);
+      return call && { type: 'call', ...call, followsCall };
+    }
   }
 }
+
+/** The lines between the marks of a plan, one delta each. */
+const proposal = (words: string): readonly string[] => [
+  '<proposed_plan>\n',
+  ...words.split(/\s;\s/).map((line) => `- ${line.trim()}\n`),
+  '</proposed_plan>\n',
+];
 
 function readWords(type: 'say' | 'think', rest: string): Step | undefined {
   if (rest === '') return undefined;

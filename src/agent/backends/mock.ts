@@ -7,10 +7,8 @@ import type { Backend } from '../backend.ts';
 import { COMPACTION_PROMPT } from '../compaction.ts';
 import { type ModelClient, ModelError, type ModelEvent, type ModelRequest } from '../models/client.ts';
 import { usageOf } from '../models/usage.ts';
-import { COMMAND_TOOL } from './command-tool.ts';
 import { configuredModel } from './configured-model.ts';
 import { isCall, readScript, type Step } from './mock-script.ts';
-import { PATCH_TOOL } from './patch-tool.ts';
 import { createTurnRuntime, type Retries } from './runtime.ts';
 
 /** Words in one read where no pace is given. */
@@ -63,11 +61,8 @@ async function* answer(
   ];
 }
 
-function callOf(step: Extract<Step, { type: 'run' | 'patch' }>): ModelEvent {
-  if (step.type === 'patch')
-    return { type: 'toolCall', callId: null, name: PATCH_TOOL, arguments: JSON.stringify({ input: step.text }) };
-  const args = { cmd: step.line, ...(step.escalate ? ESCALATION : {}) };
-  return { type: 'toolCall', callId: null, name: COMMAND_TOOL, arguments: JSON.stringify(args) };
+function callOf({ name, arguments: given }: Extract<Step, { type: 'call' }>): ModelEvent {
+  return { type: 'toolCall', callId: null, name, arguments: JSON.stringify(given) };
 }
 
 function* summary(request: ModelRequest): Generator<readonly ModelEvent[], void> {
@@ -79,8 +74,6 @@ function* summary(request: ModelRequest): Generator<readonly ModelEvent[], void>
     { type: 'finished', reason: 'stop' },
   ];
 }
-
-const ESCALATION = { sandbox_permissions: 'require_escalated', justification: 'The script asks to leave the sandbox.' };
 
 /** The last words of the user, and how many steps have been done since. */
 function placeIn(context: readonly ContextItem[]): { readonly text: string; readonly done: number } {
@@ -124,8 +117,7 @@ async function* perform(step: Step, clock: Clock, signal: AbortSignal): AsyncGen
     case 'hang':
       await unlessAborted(new Promise<never>(() => {}), signal);
       return;
-    case 'run':
-    case 'patch':
+    case 'call':
   }
 }
 

@@ -3,9 +3,12 @@
 import { GrowingText } from '../../base/growing-text.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { ItemId } from '../../model/ids.ts';
+import type { ThreadSettings } from '../../model/thread.ts';
 import type { BackendEvent } from '../backend.ts';
+import { isPlanning } from '../collaboration.ts';
 import type { ModelEvent } from '../models/client.ts';
 import type { Conversation } from './conversation.ts';
+import { PlanningMessage } from './proposed-plan.ts';
 
 type Phase = Extract<ModelEvent, { type: 'messageStarted' }>['phase'];
 interface OpenMessage {
@@ -13,6 +16,8 @@ interface OpenMessage {
   readonly id: ItemId;
   readonly phase: Phase;
   readonly text: GrowingText;
+  /** Of a turn that plans: what people are shown of it. */
+  readonly planning: PlanningMessage | undefined;
 }
 interface OpenReasoning {
   readonly type: 'reasoning';
@@ -25,15 +30,17 @@ export class ResponseItems {
   readonly #conversation: Conversation;
   readonly #provider: string;
   readonly #contextWindow: number | null;
+  readonly #isPlanning: boolean;
   /** Reasoning and calls that wait for what makes them whole. */
   #pending: ContextItem[] = [];
   #open: OpenMessage | OpenReasoning | undefined;
   #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
 
-  constructor(conversation: Conversation, provider: string, contextWindow: number | null) {
+  constructor(conversation: Conversation, settings: ThreadSettings, contextWindow: number | null) {
     this.#conversation = conversation;
-    this.#provider = provider;
+    this.#provider = settings.modelProvider;
     this.#contextWindow = contextWindow;
+    this.#isPlanning = isPlanning(settings);
   }
 
   /** Why the answer ended, once it has. */
@@ -53,7 +60,7 @@ export class ResponseItems {
     const open = this.#open;
     if (open?.type === 'message') {
       const text = open.text.toString();
-      out.push({ type: 'messageCompleted', itemId: open.id, text });
+      out.push(...completed(open, text));
       if (keep) this.#addContext(said(open, text), out);
     }
     if (open?.type === 'reasoning') {
@@ -74,7 +81,7 @@ export class ResponseItems {
       case 'text': {
         const message = this.#message(out);
         message.text.add(event.parts);
-        out.push({ type: 'text', itemId: message.id, parts: event.parts });
+        out.push(...(message.planning?.add(event.parts) ?? [{ type: 'text', itemId: message.id, parts: event.parts }]));
         return;
       }
       case 'messageCompleted':
@@ -114,14 +121,11 @@ export class ResponseItems {
 
   /** `text`: of a message that comes whole. */
   #startMessage(id: string | null, phase: Phase, out: BackendEvent[], text = ''): OpenMessage {
-    const open: OpenMessage = {
-      type: 'message',
-      id: this.#conversation.claim(id, 'msg'),
-      phase,
-      text: new GrowingText(),
-    };
+    const itemId = this.#conversation.claim(id, 'msg');
+    const planning = this.#isPlanning ? new PlanningMessage(itemId, phase) : undefined;
+    const open: OpenMessage = { type: 'message', id: itemId, phase, text: new GrowingText(), planning };
     this.#open = open;
-    out.push({ type: 'messageStarted', itemId: open.id, phase, ...(text === '' ? {} : { text }) });
+    if (!planning) out.push({ type: 'messageStarted', itemId, phase, ...(text === '' ? {} : { text }) });
     return open;
   }
 
@@ -147,7 +151,7 @@ export class ResponseItems {
 
   /** What was said is the model's own from now on, with the reasoning that led to it, even if the answer breaks off. */
   #completeMessage(open: OpenMessage, text: string, phase: Phase, out: BackendEvent[]): void {
-    out.push({ type: 'messageCompleted', itemId: open.id, text });
+    out.push(...completed(open, text));
     const message = said({ ...open, phase: phase ?? open.phase }, text);
     const lastCall = this.#pending.findLastIndex((item) => item.type === 'toolCall');
     if (message.length > 0) this.#addContext([...this.#pending.splice(lastCall + 1), ...message], out);
@@ -175,6 +179,10 @@ export class ResponseItems {
     this.#conversation.add(items);
     out.push({ type: 'contextAdded', items });
   }
+}
+
+function completed({ id, planning }: OpenMessage, text: string): readonly BackendEvent[] {
+  return planning?.complete(text) ?? [{ type: 'messageCompleted', itemId: id, text }];
 }
 
 /** The message in the model's view; nothing where nothing was said. */

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { AppError } from '../../base/errors.ts';
+import type { OutputPart } from '../../model/context.ts';
 import type { ToolHost, TurnRequest } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
 import type { ToolCall } from './conversation.ts';
@@ -10,6 +11,8 @@ import type { ToolCall } from './conversation.ts';
 export interface ToolAnswer {
   readonly output: string;
   readonly success: boolean;
+  /** Where it is more than text. */
+  readonly content?: OutputPart[];
 }
 
 export interface Tool {

@@ -1,15 +1,28 @@
 // The tools that the model of a turn is offered.
 
 import type { TurnRequest } from '../backend.ts';
+import { isPlanning } from '../collaboration.ts';
+import { clientToolsOf } from './client-tool.ts';
 import { commandTool } from './command-tool.ts';
+import { imageTool } from './image-tool.ts';
 import { patchTool } from './patch-tool.ts';
 import { permissionsTool } from './permissions-tool.ts';
+import { planTool } from './plan-tool.ts';
 import type { Tool } from './tool.ts';
 import { userInputTool } from './user-input-tool.ts';
 
 const ALWAYS: readonly Tool[] = [commandTool, patchTool, permissionsTool, userInputTool];
 
+/** Names that no client may give to a tool of its own. */
+export const OWN_TOOLS: ReadonlySet<string> = new Set([...ALWAYS, planTool, imageTool].map(({ spec }) => spec.name));
+
 /** In the order in which the model is told about them; names are unique. */
-export function toolsOf(_turn: TurnRequest): readonly Tool[] {
-  return ALWAYS;
+export function toolsOf(turn: TurnRequest): readonly Tool[] {
+  return [
+    ...ALWAYS,
+    // Who plans together with the user shows no list of steps: the plan is the message.
+    ...(isPlanning(turn.settings) ? [] : [planTool]),
+    ...(turn.isBlind ? [] : [imageTool]),
+    ...clientToolsOf(turn.settings),
+  ];
 }

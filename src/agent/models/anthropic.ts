@@ -6,12 +6,15 @@ import { endpoint, requestHeaders } from './endpoint.ts';
 import type { ModelHttp } from './http.ts';
 import type { LibraryCall, LibraryPrompt } from './library.ts';
 import { libraryEvents, type ReasoningForm } from './library-events.ts';
-import { libraryPrompt, libraryTools, type ReasoningPart } from './library-prompt.ts';
+import { libraryPrompt, libraryTools, type Reasoning, type ReasoningPart } from './library-prompt.ts';
 import { parseLoosely, recordOf, textOf } from './loose.ts';
 import { hintedDelayMs } from './retry-hint.ts';
 
 /** The library takes 4096 for models that it does not know, and lowers this for those with less. */
 const MAX_OUTPUT_TOKENS = 32_000;
+
+/** Characters of an image in base64: the provider refuses a request with a larger one. */
+const MAX_IMAGE = 5 * 1024 * 1024;
 
 /** Thinking tokens; for models that take no budget the library asks for adaptive thinking instead. */
 const BUDGETS: Readonly<Record<string, number>> = {
@@ -56,11 +59,12 @@ const thinking: ReasoningForm = {
 
 function callOf(request: ModelRequest, access: ProviderAccess, signal: AbortSignal): LibraryCall {
   const tools = libraryTools(request);
-  const prompt = libraryPrompt(request, (item): ReasoningPart | undefined => {
+  const shown = (item: Reasoning): ReasoningPart | undefined => {
     if (item.provider !== access.id || item.sealed === null) return undefined;
     const anthropic = recordOf(parseLoosely(item.sealed)) as Record<string, string>;
     return { type: 'reasoning', text: item.summary.join(''), providerOptions: { anthropic } };
-  });
+  };
+  const prompt = libraryPrompt(request, shown, { inOutputs: true, maxData: MAX_IMAGE });
   return {
     prompt: cached(prompt),
     maxOutputTokens: MAX_OUTPUT_TOKENS,

@@ -47,11 +47,16 @@ const rawReasoning: ReasoningForm = { text: 'reasoningText', seal: () => null };
 function callOf(request: ModelRequest, access: ProviderAccess, signal: AbortSignal): LibraryCall {
   const tools = libraryTools(request);
   return {
-    prompt: libraryPrompt(request, (item, isCurrent) => {
-      // Some servers demand the reasoning of the work under way, and none wants older one.
-      const isShown = isCurrent && item.provider === access.id && item.content.length > 0;
-      return isShown ? { type: 'reasoning', text: item.content.join('\n') } : undefined;
-    }),
+    prompt: libraryPrompt(
+      request,
+      (item, isCurrent) => {
+        // Some servers demand the reasoning of the work under way, and none wants older one.
+        const isShown = isCurrent && item.provider === access.id && item.content.length > 0;
+        return isShown ? { type: 'reasoning', text: item.content.join('\n') } : undefined;
+      },
+      // Messages of tools are text in this form.
+      { inOutputs: false, maxData: Number.POSITIVE_INFINITY },
+    ),
     ...(tools?.length ? { tools, toolChoice: { type: 'auto' } } : {}),
     ...(request.outputSchema === undefined ? {} : { responseFormat: formatOf(request.outputSchema) }),
     ...(request.effort === null ? {} : { providerOptions: { [NAME]: { reasoningEffort: request.effort } } }),

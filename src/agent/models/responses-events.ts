@@ -1,5 +1,6 @@
 // What comes back in the Responses wire form, one server event at a time.
 
+import { modelNameOf } from '../../model/client-tool.ts';
 import type { ModelEvent } from './client.ts';
 import { ModelError } from './client.ts';
 import type { EventBatch } from './event-batch.ts';
@@ -109,7 +110,8 @@ export class ResponsesEvents {
   #call(item: Loose, argumentsText: string, form: { readonly custom?: true } = {}): void {
     this.#calls += 1;
     const callId = textOf(item.call_id) || null;
-    this.#batch.add({ type: 'toolCall', callId, name: textOf(item.name), arguments: argumentsText, ...form });
+    const name = modelNameOf(textOf(item.namespace) || null, textOf(item.name));
+    this.#batch.add({ type: 'toolCall', callId, name, arguments: argumentsText, ...form });
   }
 
   #end(response: Loose, reason: Extract<ModelEvent, { type: 'finished' }>['reason']): void {

@@ -1,6 +1,6 @@
 // What goes out in the Responses wire form.
 
-import type { ContextItem } from '../../model/context.ts';
+import type { ContextItem, OutputPart } from '../../model/context.ts';
 import type { UserInput } from '../../model/input.ts';
 import type { ModelRequest, ProviderAccess, ToolSpec } from './client.ts';
 import { parseLoosely, recordOf, textOf } from './loose.ts';
@@ -103,13 +103,16 @@ function inputOf(item: ContextItem, providerId: string, custom: ReadonlySet<stri
     }
     case 'toolOutput': {
       const type = custom.has(item.callId) ? 'custom_tool_call_output' : 'function_call_output';
-      return [{ type, call_id: item.callId, output: item.output }];
+      return [{ type, call_id: item.callId, output: item.content?.map(outputPart) ?? item.output }];
     }
   }
 }
 
 /** Providers refuse ids that do not look like their own. */
 const idOf = (id: string, prefix: string): Body => (id.startsWith(prefix) ? { id } : {});
+
+const outputPart = (part: OutputPart): Body =>
+  part.type === 'text' ? { type: 'input_text', text: part.text } : { type: 'input_image', image_url: part.url };
 
 function contentOf(input: UserInput): Body {
   if (input.type === 'text') return { type: 'input_text', text: input.text };

@@ -192,7 +192,7 @@ describe('catalogues', () => {
     ['plugin/installed', { cwds: null }, { marketplaces: [], marketplaceLoadErrors: [] }],
     ['app/list', {}, { data: [], nextCursor: null }],
     ['experimentalFeature/list', { limit: 2 }, { data: [], nextCursor: null }],
-    ['collaborationMode/list', {}, { data: [] }],
+    ['collaborationMode/list', {}, { data: [{ mode: 'plan', reasoning_effort: 'medium' }, { mode: 'default' }] }],
     ['mcpServerStatus/list', { detail: 'full' }, { data: [], nextCursor: null }],
     ['configRequirements/read', {}, { requirements: null }],
     ['modelProvider/capabilities/read', {}, { imageGeneration: false, webSearch: false }],

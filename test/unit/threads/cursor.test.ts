@@ -35,6 +35,7 @@ function bench(options: { readonly failsFirst?: boolean } = {}) {
   const subscriber: Subscriber = {
     id: 's',
     principal: localPrincipal,
+    clientName: 'test',
     send: (frames) => void got.push(...frames.map(({ text }) => Number(text))),
     isFull: () => room !== undefined,
     hasRoom: () => room?.promise ?? Promise.resolve(),

@@ -121,7 +121,9 @@ test('patches are called with the patch tool, side by side with what follows', a
 test('as many blanks as one likes are no trouble', () => {
   const blanks = ' '.repeat(200_000);
   const [step] = readScript(`patch replace a.txt x${blanks}y${blanks}=>${blanks}z${blanks};${blanks}delete b.txt`);
-  expect(step).toMatchObject({ text: expect.stringContaining(`\n-x${blanks}y\n+z\n*** Delete File: b.txt\n`) });
+  expect(step).toMatchObject({
+    arguments: { input: expect.stringContaining(`\n-x${blanks}y\n+z\n*** Delete File: b.txt\n`) },
+  });
 });
 
 test.each([

@@ -2,6 +2,7 @@
 
 import type {
   BackendEvent,
+  ClientToolCall,
   Command,
   CommandResult,
   Steering,
@@ -12,6 +13,7 @@ import type { ModelClient, ModelEvent, ModelRequest } from '../../../../src/agen
 import type { FileChange } from '../../../../src/agent/patch/change.ts';
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { ContextItem } from '../../../../src/model/context.ts';
+import type { Plan } from '../../../../src/model/plan.ts';
 
 export const userSays = (text: string): ContextItem => ({
   type: 'user',
@@ -77,7 +79,13 @@ export function turnOf(context: readonly ContextItem[], more: Partial<TurnReques
 export interface TestHouse extends ToolHost {
   readonly commands: readonly { readonly item: string; readonly command: Command }[];
   readonly changes: readonly { readonly item: string; readonly changes: readonly FileChange[] }[];
+  readonly calls: readonly { readonly item: string; readonly call: ClientToolCall }[];
+  readonly plans: readonly Plan[];
 }
+
+/** One dot. */
+export const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 export const ran = (output: string, exitCode = 0): CommandResult => ({
   kind: 'ran',
@@ -93,9 +101,13 @@ export function house(
 ): TestHouse {
   const commands: { item: string; command: Command }[] = [];
   const changes: { item: string; changes: readonly FileChange[] }[] = [];
+  const calls: { item: string; call: ClientToolCall }[] = [];
+  const plans: Plan[] = [];
   return {
     commands,
     changes,
+    calls,
+    plans,
     async runCommand(item, command) {
       commands.push({ item, command });
       return answer(command);
@@ -109,6 +121,16 @@ export function house(
     },
     async askUser(_call, questions) {
       return { answers: Object.fromEntries(questions.map(({ id }) => [id, { answers: ['yes'] }])) };
+    },
+    async callClientTool(item, call) {
+      calls.push({ item, call });
+      return { success: true, content: [{ type: 'inputText', text: `${call.tool} was run` }] };
+    },
+    async viewImage(_item, path) {
+      return path.endsWith('.png') ? { kind: 'image', url: PIXEL } : { kind: 'problem', problem: `no image: ${path}` };
+    },
+    async updatePlan(plan) {
+      plans.push(plan);
     },
   };
 }
