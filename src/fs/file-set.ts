@@ -26,7 +26,7 @@ export interface FileEffect {
 /**
  * Makes all changes, each of them durable, or takes back those that were made and rejects: as *conflict* when a file is not the
  * expected version, as *cancelled* when the signal aborts before the first one is in place; from then on an abort changes nothing.
- * When something could not be taken back the error's data has `isPartial`. Each file may be named once.
+ * When something could not be taken back the error's data has `isPartial`, and its text names where the old file is kept. Each file may be named once.
  */
 export async function changeFiles(
   effects: readonly FileEffect[],
@@ -38,7 +38,9 @@ export async function changeFiles(
   try {
     for (const effect of effects) places.push(await about(effect.path, () => prepare(effect, commits, made)));
     throwIfAborted(signal);
-    for (const place of places) await about(place.path, () => place.commit());
+    // Removals last: a server that is killed in between leaves a file twice rather than nowhere.
+    const inOrder = [...places.filter((place) => !place.isRemoval), ...places.filter((place) => place.isRemoval)];
+    for (const place of inOrder) await about(place.path, () => place.commit());
   } catch (error) {
     throw await takenBack(error, places, made);
   } finally {
@@ -50,7 +52,10 @@ export async function changeFiles(
 async function takenBack(error: unknown, places: readonly Place[], made: readonly MadeFolder[]): Promise<unknown> {
   const failures: string[] = [];
   for (const place of places.toReversed())
-    await place.undo().catch((failure) => failures.push(`${place.path}: ${messageOf(failure)}`));
+    await place.undo().catch((failure) => {
+      const kept = place.keep();
+      failures.push(`${place.path}: ${messageOf(failure)}${kept ? `; what it was is kept as ${kept}` : ''}`);
+    });
   for (const place of places) await place.close();
   for (const folder of made.toReversed()) await folder.remove();
   if (failures.length === 0) return error;
@@ -83,6 +88,10 @@ class Place {
     this.#commits = commits;
   }
 
+  get isRemoval(): boolean {
+    return this.#replacement === undefined;
+  }
+
   /** Puts the change in place. */
   async commit(): Promise<void> {
     this.#progress = 'begun';
@@ -109,6 +118,14 @@ class Place {
     } else if (this.#progress === 'done' || (content === null && this.#old))
       throw new Error('it has been changed by somebody else');
     this.#progress = 'prepared';
+  }
+
+  /** Leaves the old file where it is for good, and gives its path; undefined: there is none. */
+  keep(): string | undefined {
+    const old = this.#old;
+    this.#old = undefined;
+    old?.forget();
+    return old && join(this.#folder.path, old.name);
   }
 
   async close(): Promise<void> {

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { sha256 } from '../../../src/base/canonical.ts';
-import { isAppError } from '../../../src/base/errors.ts';
+import { type AppError, isAppError } from '../../../src/base/errors.ts';
 import { NO_LEFTOVERS } from '../../../src/base/leftovers.ts';
 import { changeFiles, type FileEffect } from '../../../src/fs/file-set.ts';
 import { type Commits, NO_FILE } from '../../../src/fs/replacement.ts';
@@ -129,8 +129,23 @@ test('what somebody else has changed meanwhile is not taken back, and that is sa
     { queues: Object.assign(new Queues(), { enter }), leftovers: NO_LEFTOVERS },
     open,
   );
-  await expect(changing).rejects.toMatchObject({ data: { isPartial: true }, message: /changed by somebody else/ });
+  const refusal = await changing.catch((error: AppError) => error);
+  expect(refusal).toMatchObject({ data: { isPartial: true }, message: /changed by somebody else/ });
   expect(await read('a')).toBe('mine');
+  const [, kept] = /kept as (\S+)$/.exec((refusal as AppError).message) ?? [];
+  expect(await readFile(kept as string, 'utf8')).toBe('a\n');
+});
+
+test('files are removed when all others are in place', async () => {
+  const order: string[] = [];
+  const queues = new Queues();
+  const enter: typeof queues.enter = (queue, ...rest) => {
+    if (queue !== 'none') order.push(queue.key);
+    return queues.enter(queue, ...rest);
+  };
+  const effects = [effect('a', 'a\n', null), effect('b', 'b\n', 'B\n'), effect('c', null, 'a\n')];
+  await changeFiles(effects, { queues: Object.assign(new Queues(), { enter }), leftovers: NO_LEFTOVERS }, open);
+  expect(order).toEqual([at('b'), at('c'), at('a')]);
 });
 
 const isWhole = (error: unknown): boolean => isAppError(error) && error.data.isPartial === undefined;
@@ -154,7 +169,7 @@ test('a removed file whose name somebody has taken meanwhile is not taken back, 
   const enter: typeof queues.enter = (queue, work, ...rest) =>
     queues.enter(queue, queue !== 'none' && queue.key === at('b') ? failing : work, ...rest);
   const shared = { queues: Object.assign(new Queues(), { enter }), leftovers: NO_LEFTOVERS };
-  const changing = changeFiles([effect('a', 'a\n', null), effect('b', 'b\n', 'B\n')], shared, open);
+  const changing = changeFiles([effect('a', 'a\n', null), effect('b', 'b\n', null)], shared, open);
   await expect(changing).rejects.toMatchObject({ data: { isPartial: true }, message: /changed by somebody else/ });
 });
 

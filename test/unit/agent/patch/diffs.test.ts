@@ -144,6 +144,24 @@ test('a diff that grows too large still names its files', () => {
   expect(turn.text('/w')).toMatch(/^diff --git a\/large b\/large\nnew file .*\nindex .*\nBinary files .* differ\n$/);
 });
 
+test('texts that there is no room for are only named, and what comes to nothing is still known', () => {
+  const turn = new TurnDiff(20);
+  const long = file('123456789\n');
+  turn.add([{ path: '/w/a', before: long, after: file('987654321\n') }]);
+  turn.add([{ path: '/w/b', before: long, after: file('1\n') }]);
+  expect(turn.text('/w').match(/^(diff|Binary|[-+]\d).*$/gm)).toEqual([
+    'diff --git a/a b/a',
+    '-123456789',
+    '+987654321',
+    'diff --git a/b b/b',
+    'Binary files a/b and b/b differ',
+  ]);
+  turn.add([{ path: '/w/b', before: file('1\n'), after: long }]);
+  expect(turn.text('/w').match(/^diff.*$/gm)).toEqual(['diff --git a/a b/a']);
+  turn.add([{ path: '/w/a', before: file('987654321\n'), after: file('0\n') }]);
+  expect(turn.text('/w')).toMatch(/^\+0$/m);
+});
+
 test('git applies the diff of a turn', () => {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'));
   try {
