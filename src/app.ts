@@ -54,6 +54,7 @@ import { Notices } from './threads/notices.ts';
 import { policyHandlers } from './threads/policy-handlers.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
+import { reviewHandlers } from './threads/review-handlers.ts';
 import { searchHandlers } from './threads/search-handlers.ts';
 import { sectionHandlers } from './threads/section-handlers.ts';
 import { shellHandlers } from './threads/shell-handlers.ts';
@@ -225,6 +226,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
       ...shellHandlers({ registry, settings }),
       ...compactionHandlers(registry, settings),
+      ...reviewHandlers(registry, settings),
       ...configHandlers({ source: config, cwd }),
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),

@@ -139,6 +139,14 @@ const ContextCompactionItem = schema(() =>
   z.object({ type: z.literal('contextCompaction'), id: z.string(), ...times }),
 );
 
+/** A review began: `review` says of what; or ended: `review` is what the reviewer says. */
+const EnteredReviewModeItem = schema(() =>
+  z.object({ type: z.literal('enteredReviewMode'), id: z.string(), review: z.string(), ...times }),
+);
+const ExitedReviewModeItem = schema(() =>
+  z.object({ type: z.literal('exitedReviewMode'), id: z.string(), review: z.string(), ...times }),
+);
+
 export const Item = schema(() =>
   z.discriminatedUnion('type', [
     UserMessageItem(),
@@ -150,6 +158,8 @@ export const Item = schema(() =>
     DynamicToolCallItem(),
     ImageViewItem(),
     ContextCompactionItem(),
+    EnteredReviewModeItem(),
+    ExitedReviewModeItem(),
   ]),
 );
 export type Item = Infer<typeof Item>;
@@ -185,6 +195,15 @@ export function reasoning(id: string, atMs: number): ItemOf<'reasoning'> {
 
 export function planItem(id: string, atMs: number): ItemOf<'plan'> {
   return { type: 'plan', id, text: '', startedAtMs: atMs, completedAtMs: null };
+}
+
+export function reviewMode<T extends 'enteredReviewMode' | 'exitedReviewMode'>(
+  type: T,
+  id: string,
+  review: string,
+  atMs: number,
+) {
+  return { type, id, review, startedAtMs: atMs, completedAtMs: null };
 }
 
 export function contextCompaction(id: string, atMs: number): ItemOf<'contextCompaction'> {

@@ -1,6 +1,6 @@
 // A turn's backend from its start to its end: its tools, and room in the model's view whenever that is full.
 
-import type { Backend, Steering, TurnRequest } from '../agent/backend.ts';
+import type { Backend, Steering, ToolHost, TurnRequest } from '../agent/backend.ts';
 import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
 import { createToolHost, type ToolParts } from '../agent/tools.ts';
@@ -34,27 +34,40 @@ export interface BackendOutcome {
   readonly diff: EventOf<'turnDiffUpdated'> | undefined;
 }
 
-/** Never rejects; when it settles nothing of the backend and its tools is left. */
+/** When it settles nothing of the backend and its tools is left. */
 export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<BackendOutcome> {
+  const { port, backend, clock, log, thread, tools, spent } = run;
+  const { result, diff } = await withTools(port, tools, signal, (host) => {
+    const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
+      const request = await requestOf(run, room);
+      const { usage } = thread.accepted.meta;
+      return runTurn({ port, backend, tools: host, request, usage, now: () => clock.now(), spent, log }, signal);
+    };
+    return untilDone(run, ask, signal);
+  });
+  return { end: result, diff };
+}
+
+/** Gives a turn's work its tools, and ends whatever of them still runs when the work is over. */
+export async function withTools<T>(
+  port: TurnPort,
+  tools: ToolParts,
+  signal: AbortSignal,
+  work: (host: ToolHost) => Promise<T>,
+): Promise<{ readonly result: T; readonly diff: EventOf<'turnDiffUpdated'> | undefined }> {
   const over = new AbortController();
   const free = onAbort(signal, () => over.abort(signal.reason));
-  const host = createToolHost(run.port, run.tools, over.signal);
-  const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
-    const { port, backend, clock, log, thread, spent } = run;
-    const request = await requestOf(run, room);
-    const { usage } = thread.accepted.meta;
-    return runTurn({ port, backend, tools: host, request, usage, now: () => clock.now(), spent, log }, signal);
-  };
-  let end: TurnEnd;
+  const host = createToolHost(port, tools, over.signal);
+  let result: T;
   try {
-    end = await untilDone(run, ask, signal);
+    result = await work(host);
   } finally {
     // A turn may end while calls beside the one that ended it still run.
     free();
     over.abort('the turn is over');
     await host.settled();
   }
-  return { end, diff: host.diff() };
+  return { result, diff: host.diff() };
 }
 
 /** Each round makes room at most once, and only after an answer that showed that the last time did help. */
@@ -80,7 +93,7 @@ async function makeRoom(run: BackendRun, signal: AbortSignal): Promise<TurnEnd |
   try {
     if (signal.aborted) return { status: 'interrupted' };
     await port.append(events);
-    await work(port, signal);
+    await work(port, signal, run.spent);
     return undefined;
   } catch (error) {
     if (signal.aborted || isAppError(error, 'cancelled')) return { status: 'interrupted' };

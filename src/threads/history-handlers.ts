@@ -74,6 +74,10 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
     threadInjectItems: async ({ threadId, items }, context) => {
       const runtime = await loaded(context, threadId);
       if (runtime.isCompacting) throw isCompacting(threadId);
+      if (items.length === 0) throw new AppError('invalid', 'items must not be empty', { threadId });
+      const odd = items.findIndex(({ type }) => typeof type !== 'string');
+      if (odd >= 0)
+        throw new AppError('invalid', `items[${odd}] has no type, and so is no item of a model`, { threadId });
       const raw = items.map((item): ContextItem => ({ type: 'raw', item }));
       const outsideTurns: TurnId = '';
       await runtime.change([{ type: 'contextAdded', turnId: outsideTurns, items: raw }], context.once({}));

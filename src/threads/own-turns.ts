@@ -1,9 +1,11 @@
-// Turns that the house runs without a backend: a command of the user, and compacting what the model sees.
+// Turns that the house begins by itself: a command of the user, compacting what the model sees, and reviews.
 
+import type { ReviewTarget } from '../agent/review.ts';
 import type { Once } from '../history/store.ts';
-import { newId } from '../model/ids.ts';
+import { newId, type TurnId } from '../model/ids.ts';
 import { compaction } from './compaction.ts';
 import type { OwnWork } from './own-work.ts';
+import { review } from './review.ts';
 import type { TurnSlot } from './turn-slot.ts';
 import { emptyTurn } from './turn-start.ts';
 import { type ShellRequest, UserShell } from './user-shell.ts';
@@ -47,6 +49,16 @@ export function startCompaction(slot: TurnSlot, once?: Once): Promise<() => void
     const context = () => slot.log.context();
     const own = compaction(turnId, { backend, clock, context, usage: slot.log.stored.meta.usage });
     await slot.accept(emptyTurn(turnId), [], once, { ...own, kind: 'compact' });
+    return () => slot.begin(turnId);
+  });
+}
+
+/** Accepts a turn in which the model reviews changes; like `startCompaction`. */
+export function startReview(slot: TurnSlot, turnId: TurnId, target: ReviewTarget, once?: Once): Promise<() => void> {
+  const { backend, tools, clock, log } = slot.parts;
+  return slot.mailbox.run(async () => {
+    const { usage } = slot.log.stored.meta;
+    await slot.accept(emptyTurn(turnId), [], once, review(turnId, target, { backend, tools, clock, log, usage }));
     return () => slot.begin(turnId);
   });
 }

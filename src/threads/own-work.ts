@@ -5,8 +5,12 @@ import type { ContextItem } from '../model/context.ts';
 import type { ThreadEvent } from '../model/event.ts';
 import type { TurnError } from '../model/turn.ts';
 
-/** Gives what the next turn's model is told about it. */
-export type OwnWork = (port: TurnPort, signal: AbortSignal) => Promise<readonly ContextItem[]>;
+/** Gives what the next turn's model is told about it. `spent` says why nothing more may be asked, once that is so. */
+export type OwnWork = (
+  port: TurnPort,
+  signal: AbortSignal,
+  spent: () => TurnError | undefined,
+) => Promise<readonly ContextItem[]>;
 
 /** A turn that does not ask the backend in the ordinary way, and the events that begin its work. */
 export interface OwnTurn {

@@ -161,9 +161,17 @@ export class RunningTurn {
   }
 
   async #run(): Promise<TurnEnd> {
+    const startedAtMs = this.#thread.accepted.turn?.startedAtMs ?? this.#parts.clock.now();
+    // What the user runs has a time limit of its own.
+    const isTimed = this.#own === undefined || this.#own.kind !== undefined;
+    const stopTimer = isTimed ? this.#budget.onTime(startedAtMs, () => this.#abort.abort(OUT_OF_TIME)) : () => {};
     try {
-      return await (this.#own ? this.#runOwn(this.#own.work) : this.#runBackend());
+      const end = await (this.#own ? this.#runOwn(this.#own.work) : this.#runBackend());
+      const wasStopped = this.#abort.signal.reason === OUT_OF_TIME && end.status === 'interrupted';
+      const error = wasStopped ? this.#budget.spent() : undefined;
+      return error ? { status: 'failed', error } : end;
     } finally {
+      stopTimer();
       while (this.#beside.size > 0) await Promise.all(this.#beside);
       this.#isEnding = true;
     }
@@ -181,7 +189,7 @@ export class RunningTurn {
 
   async #do(work: OwnWork): Promise<void> {
     try {
-      this.#notes.push(...(await work(this.#port(), this.#abort.signal)));
+      this.#notes.push(...(await work(this.#port(), this.#abort.signal, () => this.#budget.spent())));
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (error instanceof TurnFailed) throw error;
@@ -204,12 +212,9 @@ export class RunningTurn {
       spent,
       ...(turn?.outputSchema === undefined ? {} : { outputSchema: turn.outputSchema }),
     };
-    const stopTimer = this.#budget.onTime(turn?.startedAtMs ?? clock.now(), () => this.#abort.abort(OUT_OF_TIME));
-    const { end, diff } = await runBackend(run, this.#abort.signal).finally(stopTimer);
+    const { end, diff } = await runBackend(run, this.#abort.signal);
     this.#diff = diff;
-    const wasStopped = this.#abort.signal.reason === OUT_OF_TIME && end.status === 'interrupted';
-    const error = wasStopped ? this.#budget.spent() : undefined;
-    return error ? { status: 'failed', error } : end;
+    return end;
   }
 
   async #storeEnd(end: TurnEnd): Promise<void> {

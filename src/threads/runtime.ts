@@ -1,5 +1,6 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
+import type { ReviewTarget } from '../agent/review.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
@@ -13,7 +14,7 @@ import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.t
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
-import { startCompaction, startShell } from './own-turns.ts';
+import { startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
 import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
@@ -157,6 +158,11 @@ export class ThreadRuntime implements Closable {
   /** Accepts a turn that compacts the model's view; *conflict* while a turn runs. */
   startCompaction(once?: Once): Promise<() => void> {
     return startCompaction(this.#slot, once);
+  }
+
+  /** Accepts a turn that reviews changes; *conflict* while a turn runs. */
+  startReview(turnId: TurnId, target: ReviewTarget, once?: Once): Promise<() => void> {
+    return startReview(this.#slot, turnId, target, once);
   }
 
   /** Changes how the rest of the turn asks its model; false: it does not run. */

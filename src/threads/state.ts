@@ -16,6 +16,8 @@ export interface OpenTurn {
   readonly outputSchema: unknown;
   /** Somebody under the operator's ceiling drives it, alone or with others. */
   readonly isCapped: boolean;
+  /** A review has begun in it and not ended. */
+  readonly isReviewing: boolean;
   /** Items that were begun and not completed. */
   readonly items: ReadonlyMap<ItemId, Item>;
   readonly lastMessage: ItemOf<'agentMessage'> | null;
@@ -72,6 +74,9 @@ function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
       return event.replaces ? UNKNOWN_VIEW : view;
     case 'turnsReverted':
       return UNKNOWN_VIEW;
+    case 'itemCompleted':
+      // What a reviewer was counted is not the size of this view.
+      return event.item.type === 'exitedReviewMode' ? UNKNOWN_VIEW : view;
     default:
       return view;
   }
@@ -80,7 +85,7 @@ function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
   if (event.type === 'turnStarted') {
     const { turnId: id, rootTurnId, startedAtMs, outputSchema, isCapped = false } = event;
-    const nothing = { items: new Map(), lastMessage: null, questions: new Map(), steered: [] };
+    const nothing = { isReviewing: false, items: new Map(), lastMessage: null, questions: new Map(), steered: [] };
     return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, ...nothing };
   }
   if (!turn || !('turnId' in event) || event.turnId !== turn.id) return turn;
@@ -96,7 +101,14 @@ function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTu
     case 'itemCompleted': {
       const items = new Map(turn.items);
       items.delete(event.item.id);
-      return { ...turn, items, lastMessage: event.item.type === 'agentMessage' ? event.item : turn.lastMessage };
+      const { type } = event.item;
+      const isReviewing = type === 'enteredReviewMode' || (turn.isReviewing && type !== 'exitedReviewMode');
+      return {
+        ...turn,
+        isReviewing,
+        items,
+        lastMessage: event.item.type === 'agentMessage' ? event.item : turn.lastMessage,
+      };
     }
     case 'approvalRequested':
       return { ...turn, questions: new Map(turn.questions).set(event.proposal.id, { proposal: event.proposal, seq }) };

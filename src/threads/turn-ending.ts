@@ -5,7 +5,7 @@ import type { ContextItem } from '../model/context.ts';
 import type { ThreadEvent } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
 import { newId } from '../model/ids.ts';
-import type { Item } from '../model/item.ts';
+import { type Item, reviewMode } from '../model/item.ts';
 import type { LiveThread, OpenTurn } from './state.ts';
 import { messageEvents } from './steering.ts';
 
@@ -35,6 +35,7 @@ export function endingEvents(thread: LiveThread, turn: OpenTurn, ending: Ending)
   const context = [...said, ...unanswered, ...note];
   return [
     ...closed.map((item): ThreadEvent => ({ type: 'itemCompleted', turnId, item })),
+    ...(turn.isReviewing ? endOfReview(turnId, atMs) : []),
     ...turn.steered.flatMap((input) => messageEvents(input, atMs)),
     ...(context.length > 0 ? [{ type: 'contextAdded' as const, turnId, items: context }] : []),
     ...(end.status === 'failed'
@@ -55,6 +56,15 @@ export function endingEvents(thread: LiveThread, turn: OpenTurn, ending: Ending)
   ];
 }
 
+/** Clients wait for it to leave their view of a review. */
+function endOfReview(turnId: string, atMs: number): ThreadEvent[] {
+  const item = reviewMode('exitedReviewMode', newId(), 'The review was stopped before it was finished.', atMs);
+  return [
+    { type: 'itemStarted', turnId, item },
+    { type: 'itemCompleted', turnId, item: { ...item, completedAtMs: atMs } },
+  ];
+}
+
 function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
   const completedAtMs = ending.atMs;
   const text = ending.texts.get(item.id);
@@ -62,6 +72,8 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
     case 'userMessage':
     case 'contextCompaction':
     case 'imageView':
+    case 'enteredReviewMode':
+    case 'exitedReviewMode':
       return { ...item, completedAtMs };
     case 'dynamicToolCall':
       return { ...item, status: 'failed', contentItems: [], success: false, outcome: 'unknown', completedAtMs };

@@ -24,6 +24,7 @@ const PROPOSAL: ProposalOf<'fileChange'> = {
 function endOf(isAsked: boolean, isRecovered: boolean) {
   const turn: OpenTurn = {
     ...{ id: 'turn', rootTurnId: 'turn', seq: 1, startedAtMs: 1, outputSchema: undefined, isCapped: false },
+    isReviewing: false,
     items: new Map([[ITEM.id, ITEM]]),
     lastMessage: null,
     questions: new Map(isAsked ? [[PROPOSAL.id, { proposal: PROPOSAL, seq: 2 }]] : []),

@@ -1,0 +1,111 @@
+// A review as a turn of its own: a second look by the model, which reads and changes nothing.
+
+import type { Backend, TurnRequest } from '../agent/backend.ts';
+import { runTurn } from '../agent/loop.ts';
+import { hintOf, questionOf, quiet, REVIEW_INSTRUCTIONS, type ReviewTarget, reviewText } from '../agent/review.ts';
+import type { ToolParts } from '../agent/tools.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { cancelledBy } from '../base/signals.ts';
+import type { ThreadEvent } from '../model/event.ts';
+import { newId, type TurnId } from '../model/ids.ts';
+import { agentMessage, type Item, reviewMode, userMessage } from '../model/item.ts';
+import { sandboxPolicyOf } from '../model/policy.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+import type { TokenUsage, TurnError } from '../model/turn.ts';
+import { withTools } from './backend-run.ts';
+import { type OwnTurn, TurnFailed } from './own-work.ts';
+
+export interface ReviewParts {
+  readonly backend: Backend;
+  readonly tools: ToolParts;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of the thread so far. */
+  readonly usage: TokenUsage;
+}
+
+/** Shown from its first event to its last; however it ends, clients are told that the review is over. */
+export function review(turnId: TurnId, target: ReviewTarget, parts: ReviewParts): OwnTurn {
+  const atMs = parts.clock.now();
+  const text = hintOf(target);
+  const content = [{ type: 'text' as const, text, text_elements: [] }];
+  return {
+    kind: 'review',
+    events: [
+      ...whole(turnId, reviewMode('enteredReviewMode', newId(), text, atMs), atMs),
+      ...whole(turnId, userMessage(newId(), content, null, atMs), atMs),
+    ],
+    work: async (port, signal, spent) => {
+      const words = await lookedAt(target, port, parts, spent, signal);
+      await port.append(closing(turnId, text, reviewText(words), parts.clock.now()));
+      return [];
+    },
+  };
+}
+
+const whole = (turnId: TurnId, item: Item, completedAtMs: number): ThreadEvent[] => [
+  { type: 'itemStarted', turnId, item },
+  { type: 'itemCompleted', turnId, item: { ...item, completedAtMs } },
+];
+
+/** The reviewer's own words. */
+async function lookedAt(
+  target: ReviewTarget,
+  turn: TurnPort,
+  { backend, tools, clock, log, usage }: ReviewParts,
+  spent: () => TurnError | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const port = { ...turn, settings: () => readingOnly(turn.settings()) };
+  const reviewer = quiet(backend);
+  const request = requestOf(target, port);
+  const { result: end } = await withTools(port, tools, signal, (host) =>
+    runTurn(
+      { port, backend: reviewer.backend, tools: host, request, usage, now: () => clock.now(), spent, log },
+      signal,
+    ),
+  );
+  if (end.status === 'failed') throw new TurnFailed(end.error);
+  if (end.status !== 'completed') throw cancelledBy(signal);
+  return reviewer.words();
+}
+
+/** Nobody is asked, so that nothing can be allowed that changes what is reviewed. */
+const readingOnly = (settings: ThreadSettings): ThreadSettings => ({
+  ...settings,
+  approvalPolicy: 'never',
+  sandboxPolicy: sandboxPolicyOf('read-only'),
+  permissionProfile: null,
+});
+
+function requestOf(target: ReviewTarget, port: TurnPort): TurnRequest {
+  const text = questionOf(target);
+  return {
+    threadId: port.threadId,
+    turnId: port.turnId,
+    settings: port.settings(),
+    instructions: REVIEW_INSTRUCTIONS,
+    context: [{ type: 'user', content: [{ type: 'text', text, text_elements: [] }] }],
+    steering: { signal: new AbortController().signal, take: () => [] },
+  };
+}
+
+/** What people see of its end, and what the next turn's model is told of it. */
+function closing(turnId: TurnId, hint: string, text: string, atMs: number): ThreadEvent[] {
+  const message = { ...agentMessage(`msg_${newId()}`, null, atMs), text };
+  const note = `A reviewer was asked to look at: ${hint}. What follows is its review.`;
+  return [
+    ...whole(turnId, reviewMode('exitedReviewMode', newId(), text, atMs), atMs),
+    ...whole(turnId, message, atMs),
+    {
+      type: 'contextAdded',
+      turnId,
+      items: [
+        { type: 'note', text: note },
+        { type: 'assistant', id: message.id, text, phase: null },
+      ],
+    },
+  ];
+}
