@@ -61,6 +61,7 @@ import { shellHandlers } from './threads/shell-handlers.ts';
 import { createSubscribers } from './threads/subscriber.ts';
 import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
+import { workspacesOf } from './threads/workspaces.ts';
 import type { Connection } from './transports/connection.ts';
 
 /** What clients may rely on beyond the reference; docs/protocol.md tells of each. */
@@ -285,14 +286,6 @@ export async function createApp(options: AppOptions): Promise<App> {
     await ownership.close();
     throw error;
   }
-}
-
-/** The folders that loaded threads work in. */
-function workspacesOf(registry: ThreadRegistry, tenant: string): string[] {
-  return registry.loadedIds(tenant).flatMap((id) => {
-    const settings = registry.find(tenant, id)?.meta.settings;
-    return settings ? [settings.cwd, ...settings.workspaceRoots] : [];
-  });
 }
 
 function chosenBackend(configured: string | null): BackendName | undefined {
