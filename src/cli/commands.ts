@@ -3,11 +3,13 @@
 import yargs, { type Argv } from 'yargs';
 import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
+import { approvalsCommand } from './approvals.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { historyCommand } from './history.ts';
 import { helpFor, misread } from './misread.ts';
+import { policyCommand } from './policy.ts';
 import { tokenCommand } from './token.ts';
 
 /** Widest help that is easy to read, in columns. */
@@ -48,7 +50,8 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
         ? new AppError('invalid', misread(oneLine(text ?? messageOf(error)), argv))
         : error;
     });
-  for (const add of [appServerCommand, execCommand, tokenCommand, historyCommand]) add(cli, outcome);
+  for (const add of [appServerCommand, execCommand, approvalsCommand, policyCommand, tokenCommand, historyCommand])
+    add(cli, outcome);
   await cli.parseAsync();
   return outcome.code;
 }

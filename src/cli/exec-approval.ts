@@ -1,25 +1,14 @@
-// How `heddle exec` answers when a command or a change of files needs approval: a person at the terminal decides, or nobody is there and it is no.
+// How `heddle exec` answers when something needs approval: a person at the terminal decides, or nobody is there and it is no.
 
 import { createInterface } from 'node:readline/promises';
-import { commandApproval, fileChangeApproval } from '../approvals/requests.ts';
+import { commandApproval, fileChangeApproval, permissionsApproval } from '../approvals/requests.ts';
 import type { Answer } from '../client/client.ts';
-import type { Params, Result } from '../rpc/declare.ts';
+import type { Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
-import { bodyOf, headOf } from './file-changes.ts';
-import { folded, visible } from './terminal.ts';
+import { grantOf, type Question, questionOf } from './questions.ts';
+import { folded } from './terminal.ts';
 
-type CommandQuestion = Params<typeof commandApproval>;
-type FileQuestion = Params<typeof fileChangeApproval>;
 type Decision = Result<typeof fileChangeApproval>['decision'];
-
-/** What is asked, whatever it is about. */
-interface Question {
-  /** For one line. */
-  readonly about: string;
-  /** All there is to know, within a width. */
-  readonly lines: (width: number) => readonly string[];
-  readonly availableDecisions: readonly unknown[];
-}
 
 export interface Approvals {
   readonly answers: Readonly<Record<string, Answer>>;
@@ -43,18 +32,21 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     output.note(`declined, because nobody is here to ask: ${question.about}`, 'yellow');
     return 'decline';
   };
-  const answer = async (question: Question, signal: AbortSignal) => {
+  const answer = async (question: Question, signal: AbortSignal): Promise<Decision> => {
     const turn = before.then(() => decide(question, signal)).catch((): Decision => 'decline');
     before = turn;
     const decision = await turn;
     if (!signal.aborted && (decision === 'decline' || decision === 'cancel')) hasRefused = true;
-    return { decision };
+    return decision;
   };
+  const consent =
+    (method: string): Answer =>
+    async (params, signal) => ({ decision: await answer(questionOf(method, params), signal) });
   const answers: Readonly<Record<string, Answer>> = {
-    [commandApproval.method]: async (params, signal) =>
-      answer(commandQuestion(commandApproval.params().parse(params)), signal),
-    [fileChangeApproval.method]: async (params, signal) =>
-      answer(fileQuestion(fileChangeApproval.params().parse(params)), signal),
+    [commandApproval.method]: consent(commandApproval.method),
+    [fileChangeApproval.method]: consent(fileChangeApproval.method),
+    [permissionsApproval.method]: async (params, signal) =>
+      grantOf(params, await answer(questionOf(permissionsApproval.method, params), signal)),
   };
   return { answers, hasRefused: () => hasRefused };
 }
@@ -77,42 +69,6 @@ async function ask(question: Question, asking: Asking, output: ExecOutput, signa
     );
     if (chosen) return chosen.decision;
   }
-}
-
-/** The command is shown whole: what is not seen cannot be approved. */
-function commandQuestion({ command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
-  const how: Readonly<Record<typeof heddle.sandbox, string>> = {
-    sandboxed: 'It would run inside the sandbox.',
-    bare: 'It would run OUTSIDE the sandbox.',
-    unavailable: 'This host has no sandbox: it would run WITHOUT one.',
-  };
-  const lines = (width: number) => [
-    '',
-    'A command needs your approval:',
-    ...folded(visible(command), width - 4).map((line) => `    ${line}`),
-    ...folded(`in ${visible(cwd)}`, width),
-    ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
-    ...folded(how[heddle.sandbox], width),
-  ];
-  return { about: command, lines, availableDecisions };
-}
-
-/** The changes are shown whole, and where a link leads to. */
-function fileQuestion({ heddle, availableDecisions }: FileQuestion): Question {
-  const { changes, targets, rule } = heddle;
-  const named = new Set(changes.flatMap(({ path, kind }) => ('move_path' in kind ? [path, kind.move_path] : [path])));
-  const elsewhere = targets.filter((path) => !named.has(path));
-  const lines = (width: number) => [
-    '',
-    'A change of files needs your approval:',
-    ...changes.flatMap((change) => [
-      ...folded(headOf(change), width),
-      ...bodyOf(change).flatMap((line) => folded(line, width - 4).map((part) => `    ${part}`)),
-    ]),
-    ...elsewhere.flatMap((path) => folded(`the file is really ${visible(path)}`, width)),
-    ...folded(`asked because ${visible(rule)}`, width),
-  ];
-  return { about: changes.map(headOf).join(', '), lines, availableDecisions };
 }
 
 const DEFAULT_WIDTH = 80;

@@ -71,7 +71,7 @@ export function isSameMachine(address: string): boolean {
 }
 
 /** Undefined: it has no address that this process could use, and starting another one will say so. */
-async function reachOwner({ endpoints, tokenFile }: OwnerInfo): Promise<Connection | undefined> {
+export async function reachOwner({ endpoints, tokenFile }: OwnerInfo): Promise<Connection | undefined> {
   const socket = endpoints.find((address) => address.startsWith('unix://'));
   if (socket !== undefined) return reach(socket);
   const local = endpoints.find((address) => address.startsWith('ws://') && isSameMachine(address));

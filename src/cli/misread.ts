@@ -3,6 +3,8 @@
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'app-server': ['status'],
   exec: [],
+  approvals: ['list', 'answer'],
+  policy: ['explain'],
   token: ['new', 'sign'],
   history: ['verify', 'export', 'import', 'backup', 'repair', 'stats', 'compact'],
 };

@@ -1,0 +1,120 @@
+// Questions of the server as lines for people: all there is to know, safe to show on a terminal.
+
+import type { z } from 'zod';
+import {
+  commandApproval,
+  fileChangeApproval,
+  permissionsApproval,
+  userInputRequest,
+  type WireGrant,
+} from '../approvals/requests.ts';
+import type { Params } from '../rpc/declare.ts';
+import { bodyOf, headOf } from './file-changes.ts';
+import { folded, visible } from './terminal.ts';
+
+type CommandQuestion = Params<typeof commandApproval>;
+type FileQuestion = Params<typeof fileChangeApproval>;
+type PermissionsQuestion = Params<typeof permissionsApproval>;
+type InputQuestion = Params<typeof userInputRequest>;
+
+/** What is asked, whatever it is about. */
+export interface Question {
+  /** For one line. */
+  readonly about: string;
+  /** Within a width. */
+  readonly lines: (width: number) => readonly string[];
+  /** Empty: it is answered in words. */
+  readonly availableDecisions: readonly unknown[];
+}
+
+/** Throws when the params are not those of the method. */
+export function questionOf(method: string, params: unknown): Question {
+  switch (method) {
+    case commandApproval.method:
+      return commandQuestion(commandApproval.params().parse(params));
+    case fileChangeApproval.method:
+      return fileQuestion(fileChangeApproval.params().parse(params));
+    case permissionsApproval.method:
+      return permissionsQuestion(permissionsApproval.params().parse(params));
+    case userInputRequest.method:
+      return inputQuestion(userInputRequest.params().parse(params));
+    default:
+      return {
+        about: method,
+        lines: () => ['', `A question that this version cannot show: ${method}`],
+        availableDecisions: [],
+      };
+  }
+}
+
+/** The command is shown whole: what is not seen cannot be approved. */
+function commandQuestion({ command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
+  const how: Readonly<Record<typeof heddle.sandbox, string>> = {
+    sandboxed: 'It would run inside the sandbox.',
+    bare: 'It would run OUTSIDE the sandbox.',
+    unavailable: 'This host has no sandbox: it would run WITHOUT one.',
+  };
+  const lines = (width: number) => [
+    '',
+    'A command needs your approval:',
+    ...folded(visible(command), width - 4).map((line) => `    ${line}`),
+    ...folded(`in ${visible(cwd)}`, width),
+    ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
+    ...folded(how[heddle.sandbox], width),
+  ];
+  return { about: command, lines, availableDecisions };
+}
+
+/** The changes are shown whole, and where a link leads to. */
+function fileQuestion({ heddle, availableDecisions }: FileQuestion): Question {
+  const { changes, targets, rule } = heddle;
+  const named = new Set(changes.flatMap(({ path, kind }) => ('move_path' in kind ? [path, kind.move_path] : [path])));
+  const elsewhere = targets.filter((path) => !named.has(path));
+  const lines = (width: number) => [
+    '',
+    'A change of files needs your approval:',
+    ...changes.flatMap((change) => [
+      ...folded(headOf(change), width),
+      ...bodyOf(change).flatMap((line) => folded(line, width - 4).map((part) => `    ${part}`)),
+    ]),
+    ...elsewhere.flatMap((path) => folded(`the file is really ${visible(path)}`, width)),
+    ...folded(`asked because ${visible(rule)}`, width),
+  ];
+  return { about: changes.map(headOf).join(', '), lines, availableDecisions };
+}
+
+function permissionsQuestion({ permissions: { network, fileSystem }, reason }: PermissionsQuestion): Question {
+  const wishes = [
+    ...(network?.enabled ? ['the network'] : []),
+    ...(fileSystem?.read ?? []).map((path) => `to see ${visible(path)}`),
+    ...(fileSystem?.write ?? []).map((path) => `to change ${visible(path)}`),
+  ];
+  const lines = (width: number) => [
+    '',
+    'The model asks for more than its sandbox allows:',
+    ...wishes.flatMap((wish) => folded(wish, width - 4).map((line) => `    ${line}`)),
+    ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
+  ];
+  return { about: wishes.join(', '), lines, availableDecisions: ['accept', 'acceptForSession', 'decline'] };
+}
+
+/** What was asked for, or nothing of it. */
+export function grantOf(params: unknown, decision: string): z.input<ReturnType<typeof WireGrant>> {
+  const { permissions } = permissionsApproval.params().parse(params);
+  if (decision !== 'accept' && decision !== 'acceptForSession') return { permissions: {}, scope: 'turn' };
+  return { permissions, scope: decision === 'accept' ? 'turn' : 'session' };
+}
+
+function inputQuestion({ questions }: InputQuestion): Question {
+  const lines = (width: number) => [
+    '',
+    'The model asks:',
+    ...questions.flatMap(({ id, question, options }) => [
+      ...folded(`${visible(id)}: ${visible(question)}`, width - 4).map((line) => `    ${line}`),
+      ...(options ?? []).flatMap(({ label, description }) =>
+        folded(`- ${visible(label)}: ${visible(description)}`, width - 6).map((line) => `      ${line}`),
+      ),
+    ]),
+  ];
+  return { about: questions.map(({ question }) => question).join(' '), lines, availableDecisions: [] };
+}

@@ -1,0 +1,69 @@
+// Commands that only talk to a server: the one that was named, or the one that runs on the data directory.
+
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { type Client, connect } from '../client/client.ts';
+import { reach } from '../client/node.ts';
+import { isOwned, readOwner } from '../history/owner.ts';
+import type { Connection } from '../transports/connection.ts';
+import { dataDirectoryOf, VERSION } from './environment.ts';
+import { checkDoor, reachOwner } from './exec-door.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+
+export interface ServerChoice {
+  readonly remote: string | undefined;
+  readonly tokenVariable: string | undefined;
+  readonly dataDir: string | undefined;
+}
+
+const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+
+/** Flags of commands that need a server. */
+export const SERVER_CHOICE = {
+  remote: text('The server to ask: unix:///PATH, ws://HOST:PORT or wss://HOST; default: the one of the data directory'),
+  'remote-auth-token-env': text('The environment variable with the token for --remote'),
+  'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+} as const;
+
+/** Says on standard error why no server could be reached. Rejects as the work does. */
+export async function withServer(choice: ServerChoice, work: (client: Client) => Promise<ExitCode>): Promise<ExitCode> {
+  checkDoor({ ...choice, backend: undefined, config: [] });
+  let client: Client;
+  try {
+    const connection = await connectionTo(choice);
+    client = await connect(connection, {
+      name: 'heddle_cli',
+      title: 'heddle',
+      version: VERSION,
+      experimentalApi: true,
+    });
+  } catch (error) {
+    if (isAppError(error, 'invalid')) throw error;
+    process.stderr.write(`heddle: ${messageOf(error)}\n`);
+    return EXIT.unreachable;
+  }
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function connectionTo({ remote, tokenVariable, dataDir }: ServerChoice): Promise<Connection> {
+  if (remote !== undefined) {
+    const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
+    return reach(remote, { token });
+  }
+  const directory = dataDirectoryOf(dataDir);
+  if (!(await isOwned(directory)))
+    throw new AppError(
+      'unavailable',
+      `no server runs on ${directory}; start one with \`heddle app-server --listen unix://\``,
+    );
+  const owner = await readOwner(directory);
+  const connection = owner && (await reachOwner(owner));
+  if (connection) return connection;
+  throw new AppError(
+    'unavailable',
+    `the server that runs on ${directory} has no address that other programs can use; it needs \`--listen unix://\``,
+  );
+}
