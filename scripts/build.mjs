@@ -179,6 +179,7 @@ await Promise.all([
     ...shared,
     entryPoints: {
       heddle: 'src/cli/main.ts',
+      'heddle-codex': 'src/cli/codex-main.ts',
       ...Object.fromEntries(Object.entries(PARTS).map(([name, file]) => [file, `src/cli/${name}.ts`])),
     },
     outdir: 'dist',

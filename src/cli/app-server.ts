@@ -1,16 +1,26 @@
-// heddle app-server: runs a server; heddle app-server status: says who runs on a data directory.
+// heddle app-server: runs a server; its commands: who runs on a data directory, a way to its socket, one in the background.
 
+import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
 import type { AddCommand } from './commands.ts';
+import { dataDirectoryOf } from './environment.ts';
+import type { ServerFlags } from './server-flags.ts';
 import { configOption, listed, single, wholeNumber } from './typed.ts';
 
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
-const texts = (describe: string) => ({ type: 'string', array: true, requiresArg: true, describe }) as const;
+/** Those of the server are not those of its commands. */
+const global = false;
+const text = (describe: string) => ({ type: 'string', requiresArg: true, global, describe }) as const;
+const texts = (describe: string) => ({ type: 'string', array: true, requiresArg: true, global, describe }) as const;
 
 const SERVER_OPTIONS = {
-  config: configOption,
+  config: { ...configOption, global },
   backend: text('Who runs the turns: runtime (a model provider), mock (a script in the prompt), unavailable'),
   listen: texts('stdio:// (default), unix://, unix:///PATH, ws://IP:PORT (port 0: a free one), off; repeatable'),
-  stdio: { type: 'boolean', describe: 'The same as --listen stdio://' },
+  stdio: { type: 'boolean', global, describe: 'The same as --listen stdio://' },
+  'or-join': {
+    type: 'boolean',
+    global,
+    describe: 'Where a server with a socket runs on the data directory, pass standard streams on to it instead',
+  },
   'data-dir': text('Where everything is kept; default HEDDLE_HOME, else ~/.heddle'),
   'ws-auth': text(
     'How WebSocket clients prove themselves: capability-token, signed-bearer-token, none (loopback only)',
@@ -30,45 +40,109 @@ export const appServerCommand: AddCommand = (cli, outcome) => {
   cli.command(
     'app-server',
     'Run a server for clients of the app-server protocol',
-    (yargs) =>
-      yargs
-        .usage('$0 app-server [flags]\n\nRuns a server until its input ends, or SIGTERM, SIGINT or SIGHUP comes')
-        .command(
-          'status',
-          'Say who runs on the data directory and how to reach it',
-          (inner) =>
-            inner
-              .option('data-dir', SERVER_OPTIONS['data-dir'])
-              .option('json', { type: 'boolean', describe: 'One JSON object instead of lines for people' }),
-          async (args) => {
-            const { status } = await import('./status.ts');
-            outcome.code = await status({ dataDir: single('--data-dir', args.dataDir), json: args.json === true });
-          },
-        )
-        .options(SERVER_OPTIONS),
+    (yargs) => {
+      yargs.usage('$0 app-server [flags]\n\nRuns a server until its input ends, or SIGTERM, SIGINT or SIGHUP comes');
+      for (const add of [statusCommand, proxyCommand, daemonCommand]) add(yargs, outcome);
+      return yargs.options(SERVER_OPTIONS);
+    },
     async (args) => {
       const { serve } = await import('./serve.ts');
-      outcome.code = await serve({
-        backend: single('--backend', args.backend),
-        dataDir: single('--data-dir', args.dataDir),
-        listen: [...(args.stdio ? ['stdio://'] : []), ...(args.listen ?? [])],
-        config: args.config ?? [],
-        auth: {
-          wsAuth: single('--ws-auth', args.wsAuth),
-          wsTokenFile: single('--ws-token-file', args.wsTokenFile),
-          wsTokenSha256: single('--ws-token-sha256', args.wsTokenSha256),
-          wsSharedSecretFile: single('--ws-shared-secret-file', args.wsSharedSecretFile),
-          wsIssuer: single('--ws-issuer', args.wsIssuer),
-          wsAudience: single('--ws-audience', args.wsAudience),
-          wsMaxClockSkewSeconds: wholeNumber(
-            '--ws-max-clock-skew-seconds',
-            single('--ws-max-clock-skew-seconds', args.wsMaxClockSkewSeconds),
-          ),
-          wsScopes: listed(args.wsScopes),
-          allowOrigin: args.allowOrigin,
-          behindTlsProxy: args.behindTlsProxy,
-        },
-      });
+      outcome.code = await serve(serverFlags(args));
+    },
+  );
+};
+
+type ServerArguments = ArgumentsCamelCase<InferredOptionTypes<typeof SERVER_OPTIONS>>;
+
+function serverFlags(args: ServerArguments): ServerFlags {
+  return {
+    orJoin: args.orJoin === true,
+    backend: single('--backend', args.backend),
+    dataDir: single('--data-dir', args.dataDir),
+    listen: [...(args.stdio ? ['stdio://'] : []), ...(args.listen ?? [])],
+    config: args.config ?? [],
+    auth: {
+      wsAuth: single('--ws-auth', args.wsAuth),
+      wsTokenFile: single('--ws-token-file', args.wsTokenFile),
+      wsTokenSha256: single('--ws-token-sha256', args.wsTokenSha256),
+      wsSharedSecretFile: single('--ws-shared-secret-file', args.wsSharedSecretFile),
+      wsIssuer: single('--ws-issuer', args.wsIssuer),
+      wsAudience: single('--ws-audience', args.wsAudience),
+      wsMaxClockSkewSeconds: wholeNumber(
+        '--ws-max-clock-skew-seconds',
+        single('--ws-max-clock-skew-seconds', args.wsMaxClockSkewSeconds),
+      ),
+      wsScopes: listed(args.wsScopes),
+      allowOrigin: args.allowOrigin,
+      behindTlsProxy: args.behindTlsProxy,
+    },
+  };
+}
+
+const statusCommand: AddCommand = (cli, outcome) => {
+  cli.command(
+    'status',
+    'Say who runs on the data directory and how to reach it',
+    (yargs) =>
+      yargs.options({
+        'data-dir': SERVER_OPTIONS['data-dir'],
+        json: { type: 'boolean', describe: 'One JSON object instead of lines for people' },
+      }),
+    async (args) => {
+      const { status } = await import('./status.ts');
+      outcome.code = await status({ dataDir: single('--data-dir', args.dataDir), json: args.json === true });
+    },
+  );
+};
+
+const proxyCommand: AddCommand = (cli, outcome) => {
+  cli.command(
+    'proxy',
+    'Pass standard streams on to the socket of the running server',
+    (yargs) =>
+      yargs.options({
+        'data-dir': SERVER_OPTIONS['data-dir'],
+        sock: text('The socket; default that of the server that runs on the data directory'),
+      }),
+    async (args) => {
+      const { proxy } = await import('./proxy.ts');
+      outcome.code = await proxy({ sock: single('--sock', args.sock), dataDir: single('--data-dir', args.dataDir) });
+    },
+  );
+};
+
+const DAEMON_COMMANDS = ['start', 'stop', 'restart', 'status'] as const;
+
+const daemonCommand: AddCommand = (cli, outcome) => {
+  cli.command(
+    'daemon <command>',
+    'One server in the background that the clients of a user share',
+    (yargs) =>
+      yargs
+        .positional('command', { choices: DAEMON_COMMANDS, demandOption: true, describe: 'What to do with it' })
+        .options({
+          'data-dir': SERVER_OPTIONS['data-dir'],
+          backend: SERVER_OPTIONS.backend,
+          config: configOption,
+          json: { type: 'boolean', describe: 'status: one JSON object instead of lines for people' },
+        }),
+    async (args) => {
+      const dataDir = single('--data-dir', args.dataDir);
+      if (args.command === 'status') {
+        const { status } = await import('./status.ts');
+        outcome.code = await status({ dataDir, json: args.json === true });
+        return;
+      }
+      const daemon = await import('./daemon.ts');
+      const directory = dataDirectoryOf(dataDir);
+      const backend = single('--backend', args.backend);
+      const flags = [
+        ...(backend === undefined ? [] : ['--backend', backend]),
+        ...(args.config ?? []).flatMap((setting) => ['-c', setting]),
+      ];
+      if (args.command === 'stop') outcome.code = await daemon.stopDaemon(directory);
+      else if (args.command === 'start') outcome.code = await daemon.startDaemon(directory, flags);
+      else outcome.code = await daemon.restartDaemon(directory, flags);
     },
   );
 };

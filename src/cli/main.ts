@@ -1,25 +1,5 @@
-// The executable: from the command line to an exit code.
+// The executable.
 
-import { EXIT, type ExitCode } from './exit-codes.ts';
-import { plainServerFlags } from './plain-flags.ts';
+import { runToExit } from './run.ts';
 
-// Both parts are bundles of their own with classes of their own: they tell errors apart and say them; here only codes arrive.
-async function run(argv: readonly string[]): Promise<ExitCode> {
-  const flags = plainServerFlags(argv);
-  if (flags) return (await import('./serve.ts')).serve(flags);
-  return (await import('./commands.ts')).runCommand(argv);
-}
-
-/** What has been written is on its way before the process exits; nothing that still lingers holds it up. */
-function exit(code: ExitCode): void {
-  process.exitCode = code;
-  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
-}
-
-// Our timers and stores do not keep a process alive, and what runs here may wait for nothing else.
-setInterval(() => {}, 2 ** 31 - 1);
-
-run(process.argv.slice(2)).then(exit, (error: unknown) => {
-  process.stderr.write(`heddle: ${error instanceof Error ? error.stack : error}\n`);
-  exit(EXIT.failed);
-});
+runToExit(process.argv.slice(2));

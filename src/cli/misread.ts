@@ -1,7 +1,7 @@
 // What to say of a command line that cannot be read, in place of the words of the library.
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  'app-server': ['status'],
+  'app-server': ['status', 'proxy', 'daemon'],
   exec: [],
   approvals: ['list', 'answer'],
   policy: ['explain'],

@@ -7,9 +7,10 @@ import { unlessAborted } from '../base/signals.ts';
 import { listenAt } from '../transports/address.ts';
 import type { Accept, Listener } from '../transports/connection.ts';
 import { backendLines, listeningLines } from './announcement.ts';
-import { processLog, VERSION, validatesResults } from './environment.ts';
+import { dataDirectoryOf, processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { probeHistory } from './history-probe.ts';
+import { joinRunning } from './proxy.ts';
 import { planServer, type ServerFlags, type ServerPlan } from './server-flags.ts';
 import { claimStandardStreams } from './standard-output.ts';
 import { type Stopping, watchForStop } from './stopping.ts';
@@ -26,9 +27,13 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 /** Settles when the server has ended; the process should exit then. */
 export async function serve(flags: ServerFlags): Promise<ExitCode> {
   setFlagsFromString(HEAP_GROWTH);
-  const streams = claimStandardStreams();
-  const stopping = watchForStop(say);
   try {
+    if (flags.orJoin) {
+      const joined = await joinRunning(dataDirectoryOf(flags.dataDir), flags.config.length > 0);
+      if (joined !== undefined) return joined;
+    }
+    const streams = claimStandardStreams();
+    const stopping = watchForStop(say);
     const plan = await planServer(flags);
     await probeHistory(plan.dataDirectory);
     const server = await start(plan, streams, stopping);

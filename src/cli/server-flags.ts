@@ -9,6 +9,8 @@ import { type ListenAddress, parseListenAddress } from '../transports/address.ts
 import { dataDirectoryOf } from './environment.ts';
 
 export interface ServerFlags {
+  /** Where a server runs already, standard streams go on to it. */
+  readonly orJoin?: boolean;
   readonly backend?: string | undefined;
   readonly dataDir?: string | undefined;
   readonly listen: readonly string[];

@@ -30,7 +30,8 @@ export async function status(options: {
   return isRunning ? EXIT.done : EXIT.failed;
 }
 
-async function probe(address: string): Promise<Endpoint> {
+/** Whether a server answers there. */
+export async function probe(address: string): Promise<Endpoint> {
   try {
     if (address.startsWith('ws://')) {
       const health = new URL('/healthz', address.replace('ws://', 'http://'));

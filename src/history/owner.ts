@@ -118,7 +118,7 @@ async function occupied(directory: string): Promise<AppError> {
     : 'it has not said who it is';
   return new AppError(
     'unavailable',
-    `another server uses the data directory ${directory} (${who}): ${isPrivate ? '' : 'connect to it, '}stop it, or name another directory`,
+    `another server uses the data directory ${directory} (${who}): ${isPrivate ? '' : 'connect to it, '}stop it, or name another directory${isPrivate ? '; `heddle app-server daemon start` starts one that clients share' : ''}`,
     { kind: 'owned', directory, ...owner },
   );
 }

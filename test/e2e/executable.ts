@@ -9,6 +9,8 @@ import { afterEach, beforeAll } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const EXECUTABLE = join(ROOT, 'bin/heddle.js');
+/** What clients of the reference are given. */
+export const DROP_IN = join(ROOT, 'bin/heddle-codex.js');
 
 /** The end of a process: its code, or the signal that ended it. */
 export interface Ending {
@@ -48,6 +50,8 @@ export function scratch(): string {
 }
 
 export interface LaunchOptions {
+  /** Default: our own. */
+  readonly executable?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Loaded before the executable. */
@@ -64,7 +68,7 @@ export class Program {
   constructor(args: readonly string[], options: LaunchOptions = {}) {
     const preload = options.preload === undefined ? [] : ['--require', options.preload];
     const home = scratch();
-    this.child = spawn(process.execPath, [...preload, EXECUTABLE, ...args], {
+    this.child = spawn(process.execPath, [...preload, options.executable ?? EXECUTABLE, ...args], {
       cwd: options.cwd ?? home,
       env: { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', HEDDLE_VALIDATE: '1', ...options.environment },
       stdio: 'pipe',

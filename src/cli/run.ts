@@ -1,0 +1,27 @@
+// From a command line to the end of the process.
+
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { plainServerFlags } from './plain-flags.ts';
+
+/** Runs what the arguments say, then ends the process with its exit code. */
+export function runToExit(argv: readonly string[]): void {
+  // Our timers and stores do not keep a process alive, and what runs here may wait for nothing else.
+  setInterval(() => {}, 2 ** 31 - 1);
+  run(argv).then(exit, (error: unknown) => {
+    process.stderr.write(`heddle: ${error instanceof Error ? error.stack : error}\n`);
+    exit(EXIT.failed);
+  });
+}
+
+// Both parts are bundles of their own with classes of their own: they tell errors apart and say them; here only codes arrive.
+async function run(argv: readonly string[]): Promise<ExitCode> {
+  const flags = plainServerFlags(argv);
+  if (flags) return (await import('./serve.ts')).serve(flags);
+  return (await import('./commands.ts')).runCommand(argv);
+}
+
+/** What has been written is on its way before the process exits; nothing that still lingers holds it up. */
+export function exit(code: ExitCode): void {
+  process.exitCode = code;
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
+}

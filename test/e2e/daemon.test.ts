@@ -1,0 +1,139 @@
+// One server in the background: started once, reached by its socket, asked whether it lives, ended with its turns settled.
+
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { readOwner } from '../../src/history/owner.ts';
+import { DROP_IN, INITIALIZE, Program, protocolLines, type Run, run, scratch, serve } from './executable.ts';
+
+const directories: string[] = [];
+
+/** Ends what a failed test leaves. */
+afterEach(async () => {
+  for (const directory of directories.splice(0)) await daemon('stop', directory);
+});
+
+function directory(): string {
+  const made = scratch();
+  directories.push(made);
+  return made;
+}
+
+const daemon = (command: string, data: string, ...more: readonly string[]): Promise<Run> =>
+  run(['app-server', 'daemon', command, '--data-dir', data, ...more]);
+
+const pidOf = async (data: string): Promise<number> => (await readOwner(data))?.pid as number;
+
+const initialize = `${JSON.stringify(INITIALIZE)}\n`;
+
+test('it is started once, tells its log, answers through the proxy, and is stopped', async () => {
+  const data = directory();
+  const started = await daemon('start', data, '--backend', 'mock', '-c', 'model=loom');
+  expect(started).toMatchObject({ code: 0, stderr: '' });
+  const pid = await pidOf(data);
+  expect(started.stdout).toContain(`started: pid ${pid}`);
+  expect(statSync(join(data, 'app-server.log')).mode & 0o777).toBe(0o600);
+  expect((await daemon('start', data)).stdout).toContain(`runs already: pid ${pid}`);
+  expect((await daemon('status', data)).stdout).toContain('answers');
+  const config = `${JSON.stringify({ id: 2, method: 'config/read', params: {} })}\n`;
+  const proxied = await run(['app-server', 'proxy', '--data-dir', data], { input: `${initialize}${config}` });
+  expect(proxied).toMatchObject({ code: 0, stderr: '' });
+  expect(protocolLines(proxied.stdout)).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ id: 'init' }),
+      expect.objectContaining({
+        id: 2,
+        result: expect.objectContaining({ config: expect.objectContaining({ model: 'loom' }) }),
+      }),
+    ]),
+  );
+  expect((await daemon('stop', data)).stdout).toBe(`stopped: pid ${pid}\n`);
+  expect(readFileSync(join(data, 'app-server.log'), 'utf8')).toContain('heddle app-server stops: received SIGTERM');
+  expect((await daemon('status', data)).code).toBe(1);
+  expect(await daemon('stop', data)).toMatchObject({ code: 0, stdout: `no server runs on ${data}\n` });
+});
+
+test('what a killed server left behind blocks nothing', async () => {
+  const data = directory();
+  await daemon('start', data, '--backend', 'mock');
+  const pid = await pidOf(data);
+  const gone = run(['app-server', 'proxy', '--data-dir', data]);
+  process.kill(pid, 'SIGKILL');
+  await gone;
+  expect(existsSync(join(data, 'owner.json'))).toBe(true);
+  const again = await daemon('start', data, '--backend', 'mock');
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(await pidOf(data)).not.toBe(pid);
+});
+
+test('a server that cannot start is told with its own words', async () => {
+  const data = directory();
+  const refused = await daemon('start', data, '-c', 'backend=loom');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/did not start; it said:\n.*unknown variant `loom`/s);
+});
+
+test('a server that belongs to its client is neither stopped nor taken for one to share', async () => {
+  const data = directory();
+  const { program } = await serve(['--listen', 'unix://', '--stdio', '--data-dir', data]);
+  expect(await daemon('stop', data)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('belongs to the program'),
+  });
+  program.child.kill('SIGTERM');
+  await program.ended;
+});
+
+test('without a server the proxy says how to start one', async () => {
+  const { code, stderr, stdout } = await run(['app-server', 'proxy', '--data-dir', scratch()]);
+  expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+  expect(stderr).toContain('heddle app-server daemon start');
+});
+
+test('the stand-in says the version whose protocol this is, and what it is not', async () => {
+  const executable = DROP_IN;
+  for (const flag of ['--version', '-V'])
+    expect(await run([flag], { executable })).toMatchObject({ code: 0, stdout: 'codex-cli 0.171.0\n', stderr: '' });
+  expect(await run(['app-server', '--help'], { executable })).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(['login'], { executable })).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('the stand-in serves its client on the runtime backend, with settings before and after the command', async () => {
+  const data = scratch();
+  writeFileSync(join(data, 'config.yaml'), 'model: from-file\n');
+  const args = ['-c', 'model="first"', 'app-server', '--listen', 'stdio://', '--config=model_provider=loom'];
+  const config = `${JSON.stringify({ id: 2, method: 'config/read', params: {} })}\n`;
+  const environment = { HEDDLE_HOME: data };
+  const ended = await run([...args, '--enable', 'threads', '--analytics-default-enabled'], {
+    executable: DROP_IN,
+    environment,
+    input: `${initialize}${config}`,
+  });
+  expect(ended.code).toBe(0);
+  const answer = protocolLines(ended.stdout).find((line) => line.id === 2);
+  expect(answer).toMatchObject({
+    result: { config: { model: 'first', model_provider: 'loom', backend: 'runtime', busy_turn_start: 'steer' } },
+  });
+});
+
+test('the stand-in joins the server that runs, and its client may come and go', async () => {
+  const data = directory();
+  await daemon('start', data, '--backend', 'mock');
+  const client = new Program(['app-server'], { executable: DROP_IN, environment: { HEDDLE_HOME: data } });
+  client.write(INITIALIZE);
+  await client.said('stdout', /"id":"init"/);
+  expect(client.stderr).toContain(`joins the server that runs on ${data}`);
+  client.child.stdin.end();
+  expect(await client.ended).toMatchObject({ code: 0 });
+  expect((await daemon('status', data)).code).toBe(0);
+});
+
+test('a client that joined sees the end of the server as the end of its own', async () => {
+  const data = directory();
+  await daemon('start', data, '--backend', 'mock');
+  const client = new Program(['app-server', '--or-join', '--data-dir', data]);
+  client.write(INITIALIZE);
+  await client.said('stdout', /"id":"init"/);
+  await daemon('stop', data);
+  expect((await client.ended).code).toBe(0);
+});
