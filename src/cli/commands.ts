@@ -10,6 +10,7 @@ import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { historyCommand } from './history.ts';
 import { helpFor, misread } from './misread.ts';
 import { policyCommand } from './policy.ts';
+import { schemaCommand } from './schema.ts';
 import { tokenCommand } from './token.ts';
 
 /** Widest help that is easy to read, in columns. */
@@ -50,7 +51,15 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
         ? new AppError('invalid', misread(oneLine(text ?? messageOf(error)), argv))
         : error;
     });
-  for (const add of [appServerCommand, execCommand, approvalsCommand, policyCommand, tokenCommand, historyCommand])
+  for (const add of [
+    appServerCommand,
+    execCommand,
+    approvalsCommand,
+    policyCommand,
+    tokenCommand,
+    historyCommand,
+    schemaCommand,
+  ])
     add(cli, outcome);
   await cli.parseAsync();
   return outcome.code;

@@ -7,6 +7,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   policy: ['explain'],
   token: ['new', 'sign'],
   history: ['verify', 'export', 'import', 'backup', 'repair', 'stats', 'compact'],
+  schema: ['json', 'ts', 'openrpc'],
 };
 
 /** The command whose help is worth reading. */

@@ -1,7 +1,7 @@
 // The handshake: who the client is and what it can do; what the server is and what it allows.
 
 import { z } from 'zod';
-import { request, unqueued } from '../rpc/declare.ts';
+import { notification, request, unqueued } from '../rpc/declare.ts';
 
 export const initialize = request('initialize', {
   params: () =>
@@ -43,5 +43,8 @@ export const initialize = request('initialize', {
   mutates: false,
   isHandshake: true,
 });
+
+/** Sent by the client when it has read the answer; the server does not wait for it. */
+export const initialized = notification('initialized', () => z.object({}).optional());
 
 export const handshakeMethods = { initialize };
