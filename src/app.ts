@@ -6,6 +6,7 @@ import { accountHandlers } from './account/handlers.ts';
 import { installationId } from './account/installation.ts';
 import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
+import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
@@ -173,6 +174,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       budgets: () => budgetsOf(latest.config),
       idleMs: () => latest.config.idle_unload_seconds * 1000,
       checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
+      remoteRoots: async () => (await config.load()).remote.roots,
       tools,
     });
     const subscriberOf = createSubscribers(broker);
@@ -184,6 +186,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       config: { ...config, load: () => current().then(() => config.load()) },
       cwd,
       fallbackModel: () => defaultModelOf(backend),
+      takesImages: (wanted: Parameters<typeof takesImages>[1]) => takesImages(backend, wanted),
     };
     const recovering = new Map<string, Promise<void>>();
     const recover = (tenant: string): Promise<void> => {
@@ -235,15 +238,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...approvalHandlers({ registry, broker, recovered: recover }),
       ...policyHandlers({ registry, settings, tools }),
       ...processHandlers({
-        children,
-        sandbox,
-        config,
-        cwd,
+        ...{ children, sandbox, config, cwd, hidden, isBelow, clock, log },
         environment: programEnvironment,
-        hidden,
-        isBelow,
-        clock,
-        log,
       }),
       ...files.routes,
       ...mcpHandlers(),

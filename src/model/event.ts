@@ -86,6 +86,8 @@ export const ThreadEvent = schema(() =>
       itemId: z.string(),
       clientId: z.string().nullable(),
       content: z.array(UserInput()),
+      /** What the model is shown of it, where that is something else. */
+      shown: z.array(UserInput()).optional(),
       /** From here on the turn is held as if it had been begun under the ceiling. */
       isCapped: z.literal(true).optional(),
     }),

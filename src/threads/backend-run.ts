@@ -3,6 +3,7 @@
 import type { Backend, Steering, ToolHost, TurnRequest } from '../agent/backend.ts';
 import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
+import { takesImages } from '../agent/modalities.ts';
 import { createToolHost, type ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
@@ -120,13 +121,7 @@ async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<Tu
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(room === undefined ? {} : { room }),
     contextTokens: thread.accepted.view.tokens,
-    isBlind: await isBlind(backend, settings.model),
+    isBlind: !(await takesImages(backend, settings)),
     steering,
   };
-}
-
-/** A model of which nothing is known is trusted to see. */
-async function isBlind(backend: Backend, id: string): Promise<boolean> {
-  const model = (await backend.models()).find((each) => each.id === id);
-  return model !== undefined && !model.modalities.includes('image');
 }

@@ -33,6 +33,8 @@ export interface RegistryParts {
   readonly budgets: () => Budgets;
   /** Rejects settings that are wider than the operator's ceiling. */
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
+  /** Folders below which remote people may name files. */
+  readonly remoteRoots: () => Promise<readonly string[]>;
 }
 
 interface Loaded {
@@ -260,10 +262,10 @@ export class ThreadRegistry implements Closable {
   }
 
   #runtime(tenant: string, store: ThreadStore, thread: ConstructorParameters<typeof ThreadRuntime>[1]): ThreadRuntime {
-    const { backend, tools, budgets, checkCapped, validates, clock, log } = this.#parts;
+    const { backend, tools, budgets, checkCapped, remoteRoots, validates, clock, log } = this.#parts;
     return new ThreadRuntime(
       {
-        ...{ store, backend, tools, budgets, checkCapped, validates, clock, log },
+        ...{ store, backend, tools, budgets, checkCapped, remoteRoots, validates, clock, log },
         contexts: this.#contexts,
         published: (runtime, events) => this.#published(tenant, runtime, events),
         failed: (runtime) => this.#failed(tenant, runtime),

@@ -20,6 +20,8 @@ export interface RuntimeParts {
   readonly budgets: () => Budgets;
   /** Rejects settings that are wider than the operator's ceiling. */
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
+  /** Folders below which remote people may name files. */
+  readonly remoteRoots: () => Promise<readonly string[]>;
   /** Checks what is sent against its schemas: for tests and development. */
   readonly validates: boolean;
   readonly clock: Clock;

@@ -10,6 +10,7 @@ import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
+import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
@@ -18,6 +19,7 @@ import { startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
 import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { shownInput } from './shown-input.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadQueue } from './thread-queue.ts';
@@ -184,12 +186,14 @@ export class ThreadRuntime implements Closable {
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
+      const shown = await this.#shown(input, isCapped);
       const event = {
         type: 'steered' as const,
         turnId: active,
         itemId: newId(),
         clientId,
         content: [...input],
+        ...(shown ? { shown } : {}),
         ...(isCapped ? { isCapped: true as const } : {}),
       };
       await this.#log.append([event], once);
@@ -262,14 +266,20 @@ export class ThreadRuntime implements Closable {
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
     if (this.#log.accepted.meta.archived) throw isArchived(this.threadId);
+    const shown = await this.#shown(turn.input, turn.isCapped);
     this.#running = this.#prepare(turn.turnId, own);
     try {
-      const events = startEvents(turn, this.#parts.clock.now());
+      const events = startEvents(turn, shown, this.#parts.clock.now());
       await this.#log.append([...before, ...events, ...(own?.events ?? [])], once);
     } catch (error) {
       this.#running = undefined;
       throw error;
     }
+  }
+
+  #shown(input: readonly UserInput[], isCapped: boolean): Promise<UserInput[] | undefined> {
+    const { remoteRoots, tools } = this.#parts;
+    return shownInput(input, isCapped, { remoteRoots, hidden: tools.hidden });
   }
 
   #requireIdle(): void {

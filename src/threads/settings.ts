@@ -9,7 +9,6 @@ import { isWithin, policyOfMode, policyOfProfile } from '../config/profiles.ts';
 import type { Config } from '../config/schema.ts';
 import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
 import { isBelow } from '../fs/containment.ts';
-import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { locate } from '../sandbox/places.ts';
@@ -21,6 +20,7 @@ export interface SettingsParts {
   readonly cwd: string;
   /** The backend's own default, where no model is configured. */
   readonly fallbackModel: () => Promise<string>;
+  readonly takesImages: (settings: Pick<ThreadSettings, 'model' | 'modelProvider'>) => Promise<boolean>;
 }
 
 /** The settings of a thread that is about to start. Rejects as *invalid*, or as *forbidden* when wider than the operator allows. */
@@ -124,28 +124,6 @@ export function namesOfOverrides(before: ThreadSettings, after: ThreadSettings):
     const name = key as keyof ThreadSettings;
     return JSON.stringify(before[name]) !== JSON.stringify(after[name]);
   });
-}
-
-/** Rejects input that no turn takes: too large a text, or a file beyond what a remote client may name. */
-export async function checkInput(
-  input: readonly UserInput[],
-  principal: Principal,
-  parts: SettingsParts,
-): Promise<void> {
-  const characters = input.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
-  if (characters > MAX_INPUT_CHARACTERS) {
-    throw new AppError('invalid', `Input exceeds the maximum length of ${MAX_INPUT_CHARACTERS} characters.`, {
-      input_error_code: 'input_too_large',
-      max_chars: MAX_INPUT_CHARACTERS,
-      actual_chars: characters,
-    });
-  }
-  if (principal.isLocal) return;
-  const { remote } = await parts.config.load();
-  for (const part of input) {
-    if (!('path' in part) || (await isBelow(part.path, remote.roots))) continue;
-    throw new AppError('forbidden', 'a file of the input is beyond the folders that remote clients may have here');
-  }
 }
 
 function checkShared(params: Partial<ThreadOverrides>): void {

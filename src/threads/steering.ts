@@ -36,16 +36,16 @@ export class SteeringBox implements Steering {
 }
 
 function contextOf(input: EventOf<'steered'>): ContextItem {
-  return { type: 'user', content: input.content };
+  return { type: 'user', content: input.shown ?? input.content };
 }
 
 /** What makes accepted input a message of the thread and a part of the model's view. */
 export function messageEvents(input: Omit<EventOf<'steered'>, 'type'>, atMs: number): ThreadEvent[] {
-  const { turnId, itemId, content, clientId } = input;
+  const { turnId, itemId, content, clientId, shown = content } = input;
   const item = userMessage(itemId, content, clientId, atMs);
   return [
     { type: 'itemStarted', turnId, item },
     { type: 'itemCompleted', turnId, item: { ...item, completedAtMs: atMs } },
-    { type: 'contextAdded', turnId, items: [{ type: 'user', content }] },
+    { type: 'contextAdded', turnId, items: [{ type: 'user', content: shown }] },
   ];
 }

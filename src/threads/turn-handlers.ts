@@ -4,10 +4,11 @@ import { AppError, isAppError } from '../base/errors.ts';
 import { chosenId, newId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
+import { checkInput, checkModalities } from './input-check.ts';
 import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
-import { checkInput, checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
+import { checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
 import { checkEnvironments } from './thread-handlers.ts';
 import { turnMethods } from './turn-methods.ts';
 import { newTurnView } from './view.ts';
@@ -49,6 +50,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const active = runtime.activeTurnId;
       const whenBusy = params.ifBusy ?? (await ifBusy());
       if (active !== undefined && whenBusy === 'steer') {
+        await checkModalities(params.input, runtime.meta.settings, settings);
         await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
         await runtime.steer(
@@ -60,6 +62,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       }
       const before = runtime.meta.settings;
       const after = await settingsAfter(before, params, principal, settings);
+      await checkModalities(params.input, after, settings);
       // Also when nothing changes: the thread may have been begun by somebody who may do more.
       await checkMayRun(after, principal, settings);
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
@@ -109,6 +112,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       if (input.length === 0) throw new AppError('invalid', 'input must not be empty', { threadId });
       await checkInput(input, context.session.principal, settings);
       const runtime = await threadOf(context, threadId);
+      await checkModalities(input, runtime.meta.settings, settings);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);
       const reply = { turnId: expectedTurnId };
       const clientId = params.clientUserMessageId ?? null;

@@ -17,7 +17,8 @@ export interface TurnInput {
 
 export type SteerInput = Pick<TurnInput, 'input' | 'clientId' | 'isCapped'>;
 
-export function startEvents(turn: TurnInput, atMs: number): ThreadEvent[] {
+/** `shown`: what the model is shown of the input, where that is something else. */
+export function startEvents(turn: TurnInput, shown: UserInput[] | undefined, atMs: number): ThreadEvent[] {
   const { turnId, input, clientId, outputSchema } = turn;
   const started: ThreadEvent = {
     type: 'turnStarted',
@@ -29,8 +30,8 @@ export function startEvents(turn: TurnInput, atMs: number): ThreadEvent[] {
     ...(turn.isCapped ? { isCapped: true as const } : {}),
   };
   const content = [...input];
-  const message = input.length === 0 ? [] : messageEvents({ turnId, itemId: newId(), content, clientId }, atMs);
-  return [started, ...message];
+  const message = { turnId, itemId: newId(), content, clientId, ...(shown ? { shown } : {}) };
+  return input.length === 0 ? [started] : [started, ...messageEvents(message, atMs)];
 }
 
 /** A turn without input. */

@@ -5,6 +5,7 @@ import { anthropicClient } from '../../../../src/agent/models/anthropic.ts';
 import { chatClient } from '../../../../src/agent/models/chat.ts';
 import { ModelError, type ModelEvent, type ModelRequest } from '../../../../src/agent/models/client.ts';
 import { createModelHttp, type ModelHttp } from '../../../../src/agent/models/http.ts';
+import type { ContextItem } from '../../../../src/model/context.ts';
 import {
   anthropic,
   chat,
@@ -256,6 +257,68 @@ test('Anthropic is sent the history in its form, with room, thinking and cache m
         { type: 'tool_result', tool_use_id: 'b', content: 'B', is_error: true },
         { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
         { type: 'text', text: '<note>\nstopped\n</note>', cache_control: { type: 'ephemeral' } },
+      ],
+    },
+  ]);
+});
+
+const shown: readonly ContextItem[] = [
+  { type: 'user', content: [{ type: 'text', text: 'go', text_elements: [] }] },
+  { type: 'toolCall', callId: 'a', name: 't', arguments: '{}' },
+  { type: 'toolCall', callId: 'b', name: 't', arguments: '{}' },
+  {
+    ...{ type: 'toolOutput', callId: 'a', output: 'two dots', success: true },
+    content: [
+      { type: 'text', text: 'two dots' },
+      { type: 'image', url: 'data:image/png;base64,aGk=' },
+      { type: 'image', url: 'https://images.example/b.png' },
+    ],
+  },
+  { type: 'toolOutput', callId: 'b', output: 'B', success: true },
+];
+
+test('images of an output follow all outputs in chat completions', async () => {
+  await using server = await startModelServer(stream(forms[0].say('x')));
+  await collect(chatClient(accessTo(server), connect()).stream({ ...asked, context: shown }, never));
+  expect((server.requests[0]!.body.messages as object[]).slice(-3)).toMatchObject([
+    { role: 'tool', tool_call_id: 'a', content: 'two dots\nIts images follow the outputs.' },
+    { role: 'tool', tool_call_id: 'b', content: 'B' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: expect.stringContaining('Images of the output of a') },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } },
+        { type: 'image_url', image_url: { url: 'https://images.example/b.png' } },
+      ],
+    },
+  ]);
+});
+
+test('images of an output are a part of it at Anthropic, unless they are larger than it takes', async () => {
+  await using server = await startModelServer(stream(forms[1].say('x')));
+  const large = `data:image/png;base64,${'A'.repeat(5 * 2 ** 20 + 4)}`;
+  const context = shown.map((item) =>
+    item.type === 'toolOutput' && item.content
+      ? { ...item, content: [...item.content, { type: 'image' as const, url: large }] }
+      : item,
+  );
+  await collect(anthropicClient(accessTo(server), connect()).stream({ ...asked, context }, never));
+  expect(server.requests[0]?.body.messages).toMatchObject([
+    {},
+    {},
+    {
+      role: 'user',
+      content: [
+        {
+          ...{ type: 'tool_result', tool_use_id: 'a' },
+          content: [
+            { type: 'text', text: 'two dots' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
+            { type: 'image', source: { type: 'url', url: 'https://images.example/b.png' } },
+            { type: 'text', text: expect.stringContaining('larger than the provider takes') },
+          ],
+        },
+        { type: 'tool_result', tool_use_id: 'b', content: 'B' },
       ],
     },
   ]);

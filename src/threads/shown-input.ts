@@ -1,0 +1,54 @@
+// Input as the model is shown it: images of files as they are when it is accepted, and words in the place of what is no image.
+
+import { isAppError } from '../base/errors.ts';
+import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
+import { readImage } from '../fs/image-file.ts';
+import { checkedImageUrl } from '../model/image.ts';
+import type { UserInput } from '../model/input.ts';
+
+export interface InputReach {
+  /** Folders below which remote people may name files. */
+  readonly remoteRoots: () => Promise<readonly string[]>;
+  /** What remote people never see. */
+  readonly hidden: readonly string[];
+}
+
+/** Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds. */
+export async function shownInput(
+  input: readonly UserInput[],
+  isCapped: boolean,
+  reach: InputReach,
+): Promise<UserInput[] | undefined> {
+  if (!input.some(({ type }) => type === 'image' || type === 'localImage')) return undefined;
+  return Promise.all(
+    input.map((part) => {
+      if (part.type === 'localImage') return fromFile(part, isCapped, reach);
+      return part.type === 'image' ? checked(part) : part;
+    }),
+  );
+}
+
+type Part<T extends UserInput['type']> = Extract<UserInput, { type: T }>;
+
+function checked(part: Part<'image'>): UserInput {
+  if (part.url === undefined) return part;
+  const image = checkedImageUrl(part.url);
+  return 'url' in image ? { ...part, url: image.url } : inWords(`[an image that cannot be shown: ${image.problem}]`);
+}
+
+async function fromFile(part: Part<'localImage'>, isCapped: boolean, reach: InputReach): Promise<UserInput> {
+  const mayRead = async (real: string) => !isCapped || (await isOpen(real, reach));
+  try {
+    return { type: 'image', url: await readImage(part.path, mayRead), detail: part.detail };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return inWords(`[the image ${part.path} cannot be shown: ${error.message}]`);
+  }
+}
+
+async function isOpen(real: string, { remoteRoots, hidden }: InputReach): Promise<boolean> {
+  const covers = await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
+  return !covers.some((path) => isInside(real, path)) && (await isBelow(real, await remoteRoots()));
+}
+
+const inWords = (text: string): UserInput => ({ type: 'text', text, text_elements: [] });
