@@ -33,6 +33,8 @@ export const threadOverrides = () => ({
 
 export const turnOverrides = () => ({
   ...shared(),
+  /** Ours: another provider, e.g. in place of one that is gone. */
+  modelProvider: text(),
   sandboxPolicy: optional(SandboxPolicy()),
   effort: text(),
   summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),

@@ -6,6 +6,7 @@ import { AppError } from '../base/errors.ts';
 import { checkCeiling, checkRemoteOverrides } from '../config/ceiling.ts';
 import { type ConfigSource, withOverrides } from '../config/load.ts';
 import { isWithin, policyOfMode, policyOfProfile } from '../config/profiles.ts';
+import { providerOf } from '../config/providers.ts';
 import type { Config } from '../config/schema.ts';
 import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
 import { isBelow } from '../fs/containment.ts';
@@ -86,6 +87,8 @@ export async function settingsAfter(
   parts: SettingsParts,
 ): Promise<ThreadSettings> {
   checkShared(params);
+  if (params.modelProvider && params.modelProvider !== before.modelProvider)
+    providerOf(await parts.config.load(), params.modelProvider);
   if (params.permissions && params.sandboxPolicy) throw clash('permissions', 'sandboxPolicy');
   if (params.permissions && params.sandbox) throw clash('permissions', 'sandbox');
   const after: ThreadSettings = {

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
+import { hasProvider } from '../config/providers.ts';
 import { gitInfoOf } from '../fs/git-info.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId } from '../model/ids.ts';
@@ -15,7 +16,7 @@ import type { Subscriber } from './cursor.ts';
 import { checkPlace, eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
 import { newMeta } from './new-meta.ts';
-import { threadGoalCleared, threadGoalUpdated } from './notifications.ts';
+import { threadGoalCleared, threadGoalUpdated, warning } from './notifications.ts';
 import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -84,8 +85,10 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const headSeq = after !== undefined ? runtime.seq : subscription.cursor.position;
         if (!params.excludeTurns) tellOfPages(session, runtime.meta);
         const { meta } = subscription.thread;
+        const isProviderGone = !hasProvider((await settings.config.state()).config, meta.settings.modelProvider);
         afterReply(() => {
           tellGoal(session, meta);
+          if (isProviderGone) tellOfProvider(session, meta);
           subscription.start();
         });
         return {
@@ -139,6 +142,12 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
 function tellGoal(session: Session, { id: threadId, goal }: ThreadMeta): void {
   if (goal) session.notify(threadGoalUpdated, { threadId, turnId: null, goal });
   else session.notify(threadGoalCleared, { threadId });
+}
+
+/** The thread is whole without it; only its next turn needs another one. */
+function tellOfProvider(session: Session, { id: threadId, settings }: ThreadMeta): void {
+  const message = `the model provider ${settings.modelProvider} of this thread is not configured any more: name another one (modelProvider, model) with the next turn`;
+  session.notify(warning, { threadId, message });
 }
 
 /** What a resume shows of the history. */
