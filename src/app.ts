@@ -8,6 +8,7 @@ import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
+import { barsOf, FEATURES } from './app-features.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
 import { createPrefixRules } from './approvals/prefix-rules.ts';
@@ -30,6 +31,7 @@ import { retentionOf } from './config/retention.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
+import { capabilityHandlers } from './handshake/capabilities.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
@@ -37,7 +39,7 @@ import type { History } from './history/store.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
-import { Router } from './rpc/router.ts';
+import { type Route, Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
@@ -64,17 +66,6 @@ import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
 import { workspacesOf } from './threads/workspaces.ts';
 import type { Connection } from './transports/connection.ts';
-
-/** What clients may rely on beyond the reference; docs/protocol.md tells of each. */
-const FEATURES = [
-  'afterEventSeq',
-  'idempotencyKey',
-  'chosenIds',
-  'ifBusy',
-  'physicallySettled',
-  'fileVersions',
-  'approvals',
-];
 
 export interface AppOptions {
   /** Made (0700) where there is none. */
@@ -214,7 +205,11 @@ export async function createApp(options: AppOptions): Promise<App> {
         ...workspacesOf(registry, tenant),
       ],
     });
-    const routes = [
+    const routes: Route[] = [
+      ...capabilityHandlers({
+        routes: () => routes,
+        bars: async (session) => barsOf(session, await current(), backendName ?? 'unavailable'),
+      }),
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
       ...threadHandlers({ registry, settings, subscriberOf, clock, version }),
       ...lifeHandlers(registry),

@@ -20,7 +20,7 @@ import {
   fuzzyFileSearchSessionUpdated,
 } from './fs/search-methods.ts';
 import { fsChanged, watchMethods } from './fs/watch-methods.ts';
-import { handshakeMethods, initialized } from './handshake/methods.ts';
+import { capabilityMethods, handshakeMethods, initialized } from './handshake/methods.ts';
 import { mcpMethods } from './mcp/methods.ts';
 import {
   commandOutputDelta as commandExecOutputDelta,
@@ -51,6 +51,7 @@ import { turnMethods } from './threads/turn-methods.ts';
 /** What clients may ask of the server. */
 export const requests = {
   ...handshakeMethods,
+  ...capabilityMethods,
   ...threadMethods,
   ...lifeMethods,
   ...historyMethods,

@@ -1,4 +1,4 @@
-// The handshake: who the client is and what it can do; what the server is and what it allows.
+// The handshake: who the client is and what it can do; what the server is and what it allows, in all and method by method.
 
 import { z } from 'zod';
 import { notification, request, unqueued } from '../rpc/declare.ts';
@@ -44,7 +44,36 @@ export const initialize = request('initialize', {
   isHandshake: true,
 });
 
+/** What each method of the protocol is worth on this connection, in the order of their names. */
+export const serverCapabilities = request('server/capabilities', {
+  params: () => z.object({}),
+  result: () =>
+    z.object({
+      methods: z.array(
+        z.object({
+          method: z.string(),
+          /**
+           * `gated`: it is served and cannot do its work before `switch` is set otherwise. `forbidden`: this connection lacks
+           * `permission`, or `policy` of the operator rules it out. `unsupported`: this server does not have it.
+           */
+          status: z.enum(['supported', 'gated', 'forbidden', 'unsupported']),
+          experimental: z.boolean(),
+          switch: z.string().optional(),
+          permission: z.string().optional(),
+          policy: z.string().optional(),
+          /** For everything but `supported`. */
+          reason: z.string().optional(),
+        }),
+      ),
+    }),
+  queue: unqueued,
+  needs: 'none',
+  mutates: false,
+  experimental: true,
+});
+
 /** Sent by the client when it has read the answer; the server does not wait for it. */
 export const initialized = notification('initialized', () => z.object({}).optional());
 
 export const handshakeMethods = { initialize };
+export const capabilityMethods = { serverCapabilities };

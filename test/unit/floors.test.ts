@@ -25,7 +25,10 @@ const FLOORS: readonly (readonly string[])[] = [
 ];
 
 /** Files beside app.ts that are part of it. */
-const PARTS_OF: ReadonlyMap<string, string> = new Map([['app-backend.ts', 'app.ts']]);
+const PARTS_OF: ReadonlyMap<string, string> = new Map([
+  ['app-backend.ts', 'app.ts'],
+  ['app-features.ts', 'app.ts'],
+]);
 
 /** Inside agent: what drives models knows nothing of the house above this floor. */
 const MODEL_SIDE = /^agent\/(backends|models)\//;
