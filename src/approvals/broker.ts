@@ -42,6 +42,13 @@ interface Standing {
   readonly stored: Deferred<Resolution>;
 }
 
+/** A question as the log has it. */
+export interface Asked {
+  readonly proposal: Proposal;
+  /** Under which clients were asked when it was stored. */
+  readonly requestId: number;
+}
+
 /** What an answer comes to. `forbidden`: not for this person to decide. */
 type Judgement =
   | { readonly kind: 'counts'; readonly end: End }
@@ -70,15 +77,17 @@ export class ApprovalBroker {
     if (!this.#standing.has(proposal.id)) this.#register(proposal);
   }
 
-  /** The ends of questions whose turn ends without coming to them again. */
-  dismiss(proposals: readonly Proposal[]): EventOf<'approvalResolved'>[] {
-    return proposals.flatMap(({ id, turnId }) => {
+  /** The ends of questions whose turn ends without coming to them again; those of an earlier process among them. */
+  dismiss(questions: readonly Asked[]): EventOf<'approvalResolved'>[] {
+    return questions.map(({ proposal: { id, turnId }, requestId }) => {
       const standing = this.#standing.get(id);
-      if (!standing) return [];
       const resolution = { by: 'interrupt' as const };
-      this.#forget(standing);
-      standing.stored.resolve(resolution);
-      return [{ type: 'approvalResolved', turnId, approvalId: id, requestId: standing.requestId, resolution }];
+      if (standing) {
+        this.#forget(standing);
+        standing.stored.resolve(resolution);
+      }
+      const current = standing?.requestId ?? requestId;
+      return { type: 'approvalResolved', turnId, approvalId: id, requestId: current, resolution };
     });
   }
 

@@ -225,8 +225,7 @@ export class RunningTurn {
     const ending = { end, atMs: clock.now(), texts: NO_TEXTS, isRecovered: false, context };
     grants.endTurn();
     const events = endingEvents(thread, thread.turn, ending);
-    const questions = [...thread.turn.questions.values()].map(({ proposal }) => proposal);
-    const dismissed = this.#parts.tools.broker.dismiss(questions);
+    const dismissed = this.#parts.tools.broker.dismiss([...thread.turn.questions.values()]);
     // In the order of the model's view they may not come between a call and its output.
     const notes = this.#notes.map((note): ThreadEvent => ({ type: 'contextAdded', turnId: this.id, items: [note] }));
     const more = [...(this.#diff ? [this.#diff] : []), ...this.#budget.goalEvents(this.id)];

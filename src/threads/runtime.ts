@@ -250,7 +250,8 @@ export class ThreadRuntime implements Closable {
     }
     const end = { status: 'interrupted' as const };
     const ending = { end, atMs: this.#parts.clock.now(), texts, isRecovered: true, context };
-    await this.#log.append(endingEvents(thread, thread.turn, ending));
+    const dismissed = this.#parts.tools.broker.dismiss([...thread.turn.questions.values()]);
+    await this.#log.append([...dismissed, ...endingEvents(thread, thread.turn, ending)]);
   }
 
   /** Ends what runs without ending turns that only wait for people; everything accepted is on disk when this settles. */

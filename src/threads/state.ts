@@ -28,6 +28,8 @@ export interface OpenTurn {
 
 export interface StandingQuestion {
   readonly proposal: Proposal;
+  /** Of the process in which it was asked first. */
+  readonly requestId: number;
   readonly seq: Seq;
 }
 
@@ -110,8 +112,10 @@ function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTu
         lastMessage: event.item.type === 'agentMessage' ? event.item : turn.lastMessage,
       };
     }
-    case 'approvalRequested':
-      return { ...turn, questions: new Map(turn.questions).set(event.proposal.id, { proposal: event.proposal, seq }) };
+    case 'approvalRequested': {
+      const { proposal, requestId } = event;
+      return { ...turn, questions: new Map(turn.questions).set(proposal.id, { proposal, requestId, seq }) };
+    }
     case 'approvalResolved': {
       const questions = new Map(turn.questions);
       questions.delete(event.approvalId);

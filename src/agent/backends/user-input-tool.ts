@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import type { UserQuestion } from '../../model/approval.ts';
 import { type Infer, schema } from '../../model/schema.ts';
-import type { ThreadSettings } from '../../model/thread.ts';
 import type { ToolHost, TurnRequest } from '../backend.ts';
+import { isPlanning } from '../collaboration.ts';
 import type { ToolSpec } from '../models/client.ts';
 import type { ToolCall } from './conversation.ts';
 import { failed, readArguments, type Tool, type ToolAnswer } from './tool.ts';
@@ -76,15 +76,13 @@ const UserInputArguments = schema(() =>
 export const userInputTool: Tool = { spec: userInputSpec, run };
 
 async function run(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<ToolAnswer> {
-  if (!mayAskUser(turn.settings)) return failed(`${USER_INPUT_TOOL} is unavailable in Default mode`);
+  // Outside of plan mode a model is to get on with its work.
+  if (!isPlanning(turn.settings)) return failed(`${USER_INPUT_TOOL} is unavailable in Default mode`);
   const read = readArguments(USER_INPUT_TOOL, UserInputArguments(), call.arguments);
   if ('problem' in read) return failed(read.problem);
   const reply = await tools.askUser(call.callId, read.given.questions.map(questionOf));
   return { output: JSON.stringify(reply), success: true };
 }
-
-/** Outside of plan mode a model is to get on with its work. */
-const mayAskUser = ({ collaborationMode }: ThreadSettings): boolean => collaborationMode?.mode === 'plan';
 
 function questionOf({
   id,

@@ -27,7 +27,7 @@ function endOf(isAsked: boolean, isRecovered: boolean) {
     isReviewing: false,
     items: new Map([[ITEM.id, ITEM]]),
     lastMessage: null,
-    questions: new Map(isAsked ? [[PROPOSAL.id, { proposal: PROPOSAL, seq: 2 }]] : []),
+    questions: new Map(isAsked ? [[PROPOSAL.id, { proposal: PROPOSAL, requestId: 1, seq: 2 }]] : []),
     steered: [],
   };
   const thread = { meta: { readState: { firstUnread: null, revision: 'r' } }, head: 9, turn } as unknown as LiveThread;
