@@ -4,6 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { approvalsCommand } from './approvals.ts';
+import { doctorCommand } from './doctor.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
@@ -54,6 +55,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
   for (const add of [
     appServerCommand,
     execCommand,
+    doctorCommand,
     approvalsCommand,
     policyCommand,
     tokenCommand,

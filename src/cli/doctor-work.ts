@@ -1,0 +1,133 @@
+// Looks at everything that turns need, one thing after the other, and changes nothing.
+
+import { type Stats, statSync } from 'node:fs';
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf, messageOf } from '../base/errors.ts';
+import { problemText } from '../config/faults.ts';
+import { type ConfigState, createConfigSource } from '../config/load.ts';
+import { isOwned, readOwner } from '../history/owner.ts';
+import { createSandboxProbe } from '../sandbox/probe.ts';
+import { providerFindings } from './doctor-provider.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { bad, doubtful, type Finding, good, linesOf } from './finding.ts';
+import { probe } from './status.ts';
+import { paintFor } from './terminal.ts';
+
+const OLDEST_NODE = [20, 19] as const;
+
+/** Prints to standard output as it finds; the code is 0 when nothing is wrong, 1 otherwise. */
+export async function doctor(options: {
+  readonly dataDirectory: string;
+  readonly flags: readonly string[];
+  readonly provider: string | undefined;
+  readonly json: boolean;
+}): Promise<ExitCode> {
+  const { dataDirectory, flags, provider, json } = options;
+  const state = await createConfigSource({ dataDirectory, flags }).state();
+  const paint = paintFor(process.stdout, process.env);
+  const findings: Finding[] = [];
+  const checks: readonly (() => readonly Finding[] | Promise<readonly Finding[]>)[] = [
+    () => [nodeFinding(process.versions.node)],
+    () => directoryFindings(dataDirectory),
+    () => serverFindings(dataDirectory),
+    () => [configFinding(state, join(dataDirectory, 'config.yaml'))],
+    sandboxFindings,
+    () => providerFindings({ dataDirectory, config: state.config, provider, environment: process.env }),
+  ];
+  for (const check of checks) {
+    const found = await check();
+    findings.push(...found);
+    if (!json) for (const line of found.flatMap((each) => linesOf(each, paint))) process.stdout.write(`${line}\n`);
+  }
+  if (json) process.stdout.write(`${JSON.stringify(findings)}\n`);
+  return findings.some((each) => each.state === 'bad') ? EXIT.failed : EXIT.done;
+}
+
+export function nodeFinding(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  if (isNew) return good('Node.js', version);
+  return bad('Node.js', `${version} is too old`, `install version ${OLDEST_NODE.join('.')} or newer`);
+}
+
+async function directoryFindings(directory: string): Promise<readonly Finding[]> {
+  const about = 'data directory';
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (!stats) {
+    const parent = nearestFolder(directory);
+    const mayMake = await mayWrite(parent);
+    if (mayMake) return [good(about, `${directory} will be made by the first server`)];
+    return [bad(about, `${directory} cannot be made: ${parent} may not be written`, 'name another with --data-dir')];
+  }
+  if (!stats.isDirectory()) return [bad(about, `${directory} is no folder`, 'name another with --data-dir')];
+  if (!(await mayWrite(directory)))
+    return [bad(about, `${directory} may not be written`, 'correct its permissions, or name another with --data-dir')];
+  const faults = [...privacyOf(directory, stats), ...keyFileFindings(directory)];
+  return faults.length > 0 ? faults : [good(about, directory)];
+}
+
+function privacyOf(directory: string, stats: Stats): readonly Finding[] {
+  const own = process.getuid?.();
+  if (own !== undefined && stats.uid !== own)
+    return [doubtful('data directory', `${directory} belongs to somebody else`, `chown it to the user of the server`)];
+  if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
+    return [doubtful('data directory', `others may look into ${directory}`, `chmod 700 ${directory}`)];
+  return [];
+}
+
+function keyFileFindings(directory: string): readonly Finding[] {
+  const file = join(directory, 'auth.json');
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats || process.platform === 'win32' || (stats.mode & 0o077) === 0) return [];
+  return [bad('data directory', `others may read the keys in ${file}`, `chmod 600 ${file}`)];
+}
+
+function nearestFolder(path: string): string {
+  const parent = dirname(path);
+  if (parent === path || statSync(parent, { throwIfNoEntry: false })) return parent;
+  return nearestFolder(parent);
+}
+
+const mayWrite = (path: string): Promise<boolean> =>
+  access(path, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+async function serverFindings(directory: string): Promise<readonly Finding[]> {
+  const about = 'server';
+  try {
+    if (!(await isOwned(directory))) return [good(about, 'none runs on the data directory')];
+    const owner = await readOwner(directory);
+    const who = owner ? `pid ${owner.pid}, version ${owner.version}, since ${owner.startedAt}` : 'it has not said who';
+    const endpoints = await Promise.all((owner?.endpoints ?? []).map(probe));
+    const silent = endpoints.filter(({ answers }) => answers === false);
+    return [
+      good(about, `one runs on the data directory (${who})`),
+      ...silent.map(({ address, problem }) =>
+        bad(about, `${address} does not answer: ${problem}`, 'see the log of the server, or start it anew'),
+      ),
+    ];
+  } catch (error) {
+    return [bad(about, messageOf(error), 'correct the permissions of the data directory')];
+  }
+}
+
+function configFinding({ problem }: ConfigState, file: string): Finding {
+  const about = 'configuration';
+  if (problem) return bad(about, problemText(problem), 'correct the file; until then no work begins with it');
+  try {
+    statSync(file);
+    return good(about, file);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return good(about, `there is no ${file}; defaults hold`);
+    return bad(about, messageOf(error), 'correct its permissions');
+  }
+}
+
+async function sandboxFindings(): Promise<readonly Finding[]> {
+  const state = await createSandboxProbe()();
+  if (state.isAvailable) return [good('sandbox', `${state.tool.path} holds: forbidden writes were denied`)];
+  return [bad('sandbox', state.reason, state.advice)];
+}
