@@ -169,6 +169,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       tools,
     });
     const subscriberOf = createSubscribers(broker);
+    const instructions = { config, dataDirectory: directory, hidden };
     const current = async () => {
       latest.config = (await config.state()).config;
       return latest.config;
@@ -211,7 +212,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         bars: async (session) => barsOf(session, await current(), backendName ?? 'unavailable'),
       }),
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
-      ...threadHandlers({ registry, settings, subscriberOf, clock, version }),
+      ...threadHandlers({ registry, settings, subscriberOf, instructions, clock, version }),
       ...lifeHandlers(registry),
       ...historyHandlers(registry),
       ...metadataHandlers(registry, settings),

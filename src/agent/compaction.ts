@@ -41,7 +41,14 @@ export async function compact(
   for (let halvings = 0; ; halvings += 1) {
     const outcome = await summarise(backend, { ...request, context }, reports, signal);
     if ('summary' in outcome)
-      return { items: [...lastWords(past), noteOf(outcome.summary), ...request.context.slice(answered)] };
+      return {
+        items: [
+          ...past.filter(isLasting),
+          ...lastWords(past),
+          noteOf(outcome.summary),
+          ...request.context.slice(answered),
+        ],
+      };
     const isTooLong = outcome.failed.codexErrorInfo === 'contextWindowExceeded';
     if (!isTooLong || halvings === MAX_HALVINGS) return outcome;
     context = newerHalf(context);
@@ -81,6 +88,8 @@ const NO_TOOLS: ToolHost = {
 };
 
 const noteOf = (summary: string): ContextItem => ({ type: 'note', text: `${SUMMARY_INTRODUCTION}\n\n${summary}` });
+
+const isLasting = (item: ContextItem): boolean => item.type === 'note' && item.isLasting === true;
 
 function lastWords(context: readonly ContextItem[]): ContextItem[] {
   const kept: ContextItem[] = [];

@@ -33,7 +33,7 @@ function tokensIn(item: ContextItem): number {
     case 'toolCall':
       return inTokens(item.name.length + item.arguments.length);
     case 'toolOutput':
-      return inTokens(item.output.length);
+      return inTokens(item.output.length) + imagesIn(item) * TOKENS_PER_IMAGE;
     case 'assistant':
     case 'note':
       return inTokens(item.text.length);
@@ -45,3 +45,6 @@ function tokensIn(item: ContextItem): number {
 }
 
 const inTokens = (characters: number): number => Math.ceil(characters / CHARACTERS_PER_TOKEN);
+
+const imagesIn = ({ content = [] }: Extract<ContextItem, { type: 'toolOutput' }>): number =>
+  content.filter(({ type }) => type === 'image').length;

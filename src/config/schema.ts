@@ -111,6 +111,12 @@ export const Config = schema(() =>
     /** Replaces the built-in instructions of the agent. */
     instructions: unset(z.string()),
     developer_instructions: unset(z.string()),
+    /** Bytes that are read of a project's AGENTS.md files, and other names that such files may have. */
+    project_doc_max_bytes: z.int().min(0).max(1_048_576).default(32_768),
+    project_doc_fallback_filenames: z
+      .array(z.string().regex(/^[^/\\\0]+$/))
+      .max(16)
+      .default([]),
     /** What `turn/start` does while a turn runs. */
     busy_turn_start: z.enum(['reject', 'steer', 'queue']).default('reject'),
     /** What becomes of a question when nobody is connected to answer it. */

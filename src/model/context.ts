@@ -17,7 +17,12 @@ export const ContextItem = schema(() =>
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('user'), content: z.array(UserInput()) }),
     /** Words of the server to the model, e.g. that work was interrupted. */
-    z.object({ type: z.literal('note'), text: z.string() }),
+    z.object({
+      type: z.literal('note'),
+      text: z.string(),
+      /** It stays when the view is made shorter. */
+      isLasting: z.literal(true).optional(),
+    }),
     z.object({
       type: z.literal('assistant'),
       id: z.string(),

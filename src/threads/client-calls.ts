@@ -11,16 +11,20 @@ import type { Subscriber } from './cursor.ts';
 import { Frame } from './render.ts';
 
 export interface ClientCallParts {
-  readonly threadId: ThreadId;
   readonly clock: Clock;
-  /** From the counter of the process. */
-  readonly newRequestId: () => number;
+  readonly tools: {
+    /** Gives ids from the counter of the process. */
+    readonly broker: { newRequestId(): number };
+    /** How long an answer is waited for, in milliseconds. */
+    readonly clientToolLifeMs: () => number;
+  };
+}
+
+export interface Listeners {
   /** Who listens to the thread now, those who have listened longest first. */
   readonly subscribers: () => readonly Subscriber[];
   /** Name of the client that began the thread, and so declared its tools. */
   readonly originator: () => string;
-  /** How long an answer is waited for, in milliseconds. */
-  readonly lifeMs: () => number;
 }
 
 interface Asked {
@@ -32,11 +36,15 @@ interface Asked {
 type Outcome = ClientAnswer | { readonly kind: 'unknownMethod' };
 
 export class ClientCalls {
+  readonly #threadId: ThreadId;
   readonly #parts: ClientCallParts;
+  readonly #listeners: Listeners;
   readonly #standing = new Map<ItemId, Asked>();
 
-  constructor(parts: ClientCallParts) {
+  constructor(threadId: ThreadId, parts: ClientCallParts, listeners: Listeners) {
+    this.#threadId = threadId;
     this.#parts = parts;
+    this.#listeners = listeners;
   }
 
   /** The question that is to go out with the beginning of an item, once. */
@@ -73,10 +81,10 @@ export class ClientCalls {
   }
 
   #next(tried: ReadonlySet<string>): Subscriber | undefined {
-    const free = this.#parts
+    const free = this.#listeners
       .subscribers()
       .filter((each) => !tried.has(each.id) && !each.signal.aborted && each.principal.permissions.has('thread:write'));
-    const name = this.#parts.originator();
+    const name = this.#listeners.originator();
     return free.find((each) => each.clientName === name) ?? free[0];
   }
 
@@ -87,7 +95,7 @@ export class ClientCalls {
     begin: (() => Promise<unknown>) | undefined,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    const { threadId, clock, newRequestId, lifeMs } = this.#parts;
+    const { clock, tools } = this.#parts;
     const ended = deferred<Outcome>();
     const end = (outcome: Outcome) => {
       // What has ended goes to nobody any more.
@@ -95,8 +103,8 @@ export class ClientCalls {
       ended.resolve(outcome);
     };
     const { itemId, namespace, tool } = question;
-    const params = { threadId, turnId, callId: itemId, namespace, tool, arguments: question.arguments };
-    const requestId = newRequestId();
+    const params = { threadId: this.#threadId, turnId, callId: itemId, namespace, tool, arguments: question.arguments };
+    const requestId = tools.broker.newRequestId();
     const text = requestFrame(String(requestId), clientToolCall.method, params, false);
     const call = {
       requestId,
@@ -112,7 +120,7 @@ export class ClientCalls {
     const release = [
       onAbort(signal, () => end({ kind: 'stopped', wasAsked: asked.wasSent })),
       onAbort(to.signal, () => end(lost('the connection of the client has ended'))),
-      clock.timer(lifeMs(), () => end(lost('the client has not answered in time'))),
+      clock.timer(tools.clientToolLifeMs(), () => end(lost('the client has not answered in time'))),
     ];
     try {
       if (begin) await begin();

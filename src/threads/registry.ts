@@ -8,7 +8,7 @@ import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Budgets } from '../config/budgets.ts';
 import { openMemoryHistory } from '../history/memory.ts';
-import type { History, Ledger, Once, ThreadStore } from '../history/store.ts';
+import type { EventToStore, History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
@@ -100,12 +100,12 @@ export class ThreadRegistry implements Closable {
     return section === null ? null : (this.store(tenant).sections.find(section.id) ?? null);
   }
 
-  /** Begins a thread; rejects as *conflict* if the id is taken. */
-  create(tenant: string, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
+  /** Begins a thread with these events; rejects as *conflict* if the id is taken. */
+  create(tenant: string, meta: ThreadMeta, first: EventToStore[], once?: Once): Promise<ThreadRuntime> {
     return this.#begin(tenant, meta.id, async () => {
       const history = meta.ephemeral ? this.#ephemeral : this.#parts.history;
       const store = history.forTenant(tenant);
-      const head = await store.create(meta, [], once);
+      const head = await store.create(meta, first, once);
       return this.#enter(tenant, meta.id, async () => this.#runtime(tenant, store, idleThread(meta, head)));
     });
   }

@@ -10,7 +10,6 @@ import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
-import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
@@ -50,13 +49,9 @@ export class ThreadRuntime implements Closable {
     };
     const { contexts, validates } = parts;
     const { broker } = tools;
-    this.#calls = new ClientCalls({
-      threadId: this.threadId,
-      clock,
-      newRequestId: () => broker.newRequestId(),
+    this.#calls = new ClientCalls(this.threadId, parts, {
       subscribers: () => this.#log.subscribers,
       originator: () => this.meta.originator,
-      lifeMs: tools.clientToolLifeMs,
     });
     const callOf = (itemId: ItemId) => this.#calls.frameOf(itemId);
     this.#log = new ThreadLog({ store, broker, contexts, callOf, validates, clock, log, published, failed }, thread);
@@ -186,7 +181,7 @@ export class ThreadRuntime implements Closable {
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
-      const shown = await this.#shown(input, isCapped);
+      const shown = await shownInput(input, isCapped, this.#parts);
       const event = {
         type: 'steered' as const,
         turnId: active,
@@ -267,7 +262,7 @@ export class ThreadRuntime implements Closable {
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
     if (this.#log.accepted.meta.archived) throw isArchived(this.threadId);
-    const shown = await this.#shown(turn.input, turn.isCapped);
+    const shown = await shownInput(turn.input, turn.isCapped, this.#parts);
     this.#running = this.#prepare(turn.turnId, own);
     try {
       const events = startEvents(turn, shown, this.#parts.clock.now());
@@ -276,11 +271,6 @@ export class ThreadRuntime implements Closable {
       this.#running = undefined;
       throw error;
     }
-  }
-
-  #shown(input: readonly UserInput[], isCapped: boolean): Promise<UserInput[] | undefined> {
-    const { remoteRoots, tools } = this.#parts;
-    return shownInput(input, isCapped, { remoteRoots, hidden: tools.hidden });
   }
 
   #requireIdle(): void {

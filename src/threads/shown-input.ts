@@ -10,7 +10,7 @@ export interface InputReach {
   /** Folders below which remote people may name files. */
   readonly remoteRoots: () => Promise<readonly string[]>;
   /** What remote people never see. */
-  readonly hidden: readonly string[];
+  readonly tools: { readonly hidden: readonly string[] };
 }
 
 /** Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds. */
@@ -46,8 +46,8 @@ async function fromFile(part: Part<'localImage'>, isCapped: boolean, reach: Inpu
   }
 }
 
-async function isOpen(real: string, { remoteRoots, hidden }: InputReach): Promise<boolean> {
-  const covers = await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
+async function isOpen(real: string, { remoteRoots, tools }: InputReach): Promise<boolean> {
+  const covers = await Promise.all(tools.hidden.map((path) => realPathOf(path).catch(() => path)));
   return !covers.some((path) => isInside(real, path)) && (await isBelow(real, await remoteRoots()));
 }
 

@@ -22,6 +22,7 @@ import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
+import { type InstructionSource, instructionEvents, instructionsOfStart } from './thread-instructions.ts';
 import { threadMethods, type threadResume, type threadStart } from './thread-methods.ts';
 import { adoptedView, collaborationModeOf, threadView } from './view.ts';
 
@@ -29,6 +30,7 @@ export interface ThreadHandlerParts {
   readonly registry: ThreadRegistry;
   readonly settings: SettingsParts;
   readonly subscriberOf: (session: Session) => Subscriber;
+  readonly instructions: InstructionSource;
   readonly clock: Clock;
   /** Our own version, kept with the threads that it begins. */
   readonly version: string;
@@ -46,18 +48,22 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const { session, afterReply } = context;
         checkEnvironments(params.environments);
         checkClientTools(params.dynamicTools ?? []);
-        const adopted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
+        const wanted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
+        const instructions = await instructionsOfStart(wanted, session.principal, parts.instructions);
+        const adopted = { ...wanted, instructionSources: instructions.sources };
         const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
         const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
         const status: ThreadStatus = { type: 'idle' };
         const reply = adoptedView(meta, status, null);
-        const runtime = await registry.create(tenantOf(context), meta, context.once(reply));
+        const first = instructionEvents(instructions, meta.createdAtMs);
+        const runtime = await registry.create(tenantOf(context), meta, first, context.once(reply));
         const subscription = listening.join(session, runtime, undefined);
         const release = runtime.hold();
         afterReply(() => {
           registry.tell(tenantOf(context), meta.id, ['started']);
           release();
           subscription.start();
+          for (const message of instructions.problems) session.notify(warning, { threadId: meta.id, message });
         });
         return reply;
       },
