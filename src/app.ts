@@ -103,6 +103,8 @@ export interface App extends Closable {
   accept(connection: Connection, principal: Principal): Session;
   /** Tells others how to reach this server; on disk when it resolves. */
   announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile'>): Promise<void>;
+  /** A thread works; one that only waits for people does not. */
+  isBusy(): boolean;
   /** Keeps a file or folder out of the sight of sandboxed commands. */
   hide(path: string): void;
 }
@@ -257,6 +259,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       dataDirectory: directory,
       config,
       announce: (reach) => ownership.announce(reach),
+      isBusy: () => registry.isBusy,
       hide: (path) => void hidden.push(path),
       accept(connection, principal) {
         open.add(connection);

@@ -16,11 +16,12 @@ const SERVER_OPTIONS = {
   backend: text('Who runs the turns: runtime (a model provider), mock (a script in the prompt), unavailable'),
   listen: texts('stdio:// (default), unix://, unix:///PATH, ws://IP:PORT (port 0: a free one), off; repeatable'),
   stdio: { type: 'boolean', global, describe: 'The same as --listen stdio://' },
-  'or-join': {
+  shared: {
     type: 'boolean',
     global,
-    describe: 'Where a server with a socket runs on the data directory, pass standard streams on to it instead',
+    describe: 'Pass standard streams on to the server in the background, started if there is none',
   },
+  'end-when-idle': text('Seconds without a client and without work after which the server ends; default: never'),
   'data-dir': text('Where everything is kept; default HEDDLE_HOME, else ~/.heddle'),
   'ws-auth': text(
     'How WebSocket clients prove themselves: capability-token, signed-bearer-token, none (loopback only)',
@@ -56,7 +57,8 @@ type ServerArguments = ArgumentsCamelCase<InferredOptionTypes<typeof SERVER_OPTI
 
 function serverFlags(args: ServerArguments): ServerFlags {
   return {
-    orJoin: args.orJoin === true,
+    isShared: args.shared || undefined,
+    endWhenIdle: wholeNumber('--end-when-idle', single('--end-when-idle', args.endWhenIdle)),
     backend: single('--backend', args.backend),
     dataDir: single('--data-dir', args.dataDir),
     listen: [...(args.stdio ? ['stdio://'] : []), ...(args.listen ?? [])],

@@ -12,7 +12,7 @@ Usage:
   heddle-codex --version                            ${VERSION_TEXT}`;
 
 /** What a client of the reference may rely on, and below everything that its own flags say. */
-const DEFAULTS = ['--backend', 'runtime', '-c', 'busy_turn_start=steer'] as const;
+const DEFAULTS = ['--backend', 'runtime', '-c', 'busy_turn_start=steer', '-c', 'other_reviewers=people'] as const;
 
 /** Flags of the reference that change nothing here, and whether a value follows. */
 const WITHOUT_EFFECT: Readonly<Record<string, boolean>> = {
@@ -67,7 +67,7 @@ function meaning(rest: readonly string[], settings: readonly string[]): Meant {
   const isShared = !flags.includes('--help') && !flags.includes('-h') && isOverStdio(flags);
   const words = verb === 'daemon' ? flags.slice(0, 2) : [];
   const own = flags.slice(words.length);
-  return { argv: [command, ...words, ...DEFAULTS, ...settings, ...own, ...(isShared ? ['--or-join'] : [])] };
+  return { argv: [command, ...words, ...DEFAULTS, ...settings, ...own, ...(isShared ? ['--shared'] : [])] };
 }
 
 const isOverStdio = (flags: readonly string[]): boolean =>

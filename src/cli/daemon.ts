@@ -1,11 +1,12 @@
 // One server in the background that the clients of a user share. Whether it lives is asked of itself; no file is believed.
 
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -42,35 +43,41 @@ async function look(directory: string): Promise<Running | 'silent' | undefined> 
 const described = ({ owner, address }: Running): string =>
   `pid ${owner.pid}, version ${owner.version}, since ${owner.startedAt}, at ${address}`;
 
-/** Starts a server unless one answers. `flags` are those of `heddle app-server`. */
+/** Starts a server for people unless one answers. `flags` are those of `heddle app-server`. */
 export async function startDaemon(directory: string, flags: readonly string[]): Promise<ExitCode> {
-  const found = await look(directory);
+  const found = await startServer(directory, flags);
   if (found === 'silent') return complain(silentText(directory));
-  if (found) {
-    say(`runs already: ${described(found)}`);
-    return EXIT.done;
-  }
+  const log = join(directory, LOG_FILE);
+  say(found.isNew ? `started: ${described(found)}\nlog: ${log}` : `runs already: ${described(found)}`);
+  return EXIT.done;
+}
+
+/** The server that answers, started if there is none. Rejects as *unavailable* with what it said when it does not start. */
+export async function startServer(
+  directory: string,
+  flags: readonly string[],
+): Promise<(Running & { readonly isNew: boolean }) | 'silent'> {
+  const found = await look(directory);
+  if (found === 'silent') return found;
+  if (found) return { ...found, isNew: false };
   makeFolders(directory);
   const logFile = join(directory, LOG_FILE);
   const log = openLog(logFile);
   const from = statSync(logFile).size;
   const child = spawn(
     process.execPath,
-    [process.argv[1] as string, 'app-server', '--data-dir', directory, '--listen', 'unix://', ...flags],
+    [executable(), 'app-server', '--data-dir', directory, '--listen', 'unix://', ...flags],
     { detached: true, stdio: ['ignore', log, log], cwd: homedir() },
   );
   closeSync(log);
-  const ended = new Promise<false>((resolve) =>
-    child.once('exit', () => resolve(false)).once('error', () => resolve(false)),
-  );
-  const running = await Promise.race([ended, answering(directory)]);
-  if (!running) {
-    const said = (await readFile(logFile)).subarray(from).toString('utf8').trim();
-    return complain(`the server did not start; it said:\n${said}`);
-  }
+  const hasEnded = new Promise<true>((resolve) => {
+    child.once('exit', () => resolve(true)).once('error', () => resolve(true));
+  });
   child.unref();
-  say(`started: ${described(running)}\nlog: ${logFile}`);
-  return EXIT.done;
+  const running = await answering(directory, hasEnded);
+  if (running) return { ...running, isNew: running.owner.pid === child.pid };
+  const said = (await readFile(logFile)).subarray(from).toString('utf8').trim();
+  throw new AppError('unavailable', `the server did not start; it said:\n${said}`);
 }
 
 /** Ends the server that runs; it settles and stores its turns first. */
@@ -98,12 +105,23 @@ export async function restartDaemon(directory: string, flags: readonly string[])
   return stopped === EXIT.done ? startDaemon(directory, flags) : stopped;
 }
 
-async function answering(directory: string): Promise<Running | false> {
-  for (const deadline = performance.now() + START_MS; performance.now() < deadline; await wait(POLL_MS)) {
+/** Ours, whatever name this process was started by. */
+const executable = (): string => join(dirname(realpathSync(process.argv[1] as string)), 'heddle.js');
+
+/** Somebody else may have been quicker than the one that was started: then that one ends, and this one answers. */
+async function answering(directory: string, hasEnded: Promise<true>): Promise<Running | undefined> {
+  let isOver = false;
+  void hasEnded.then(() => {
+    isOver = true;
+  });
+  for (const deadline = performance.now() + START_MS; performance.now() < deadline; ) {
+    const wasOver = isOver;
     const found = await look(directory);
     if (found !== undefined && found !== 'silent') return found;
+    if (wasOver && found === undefined) return undefined;
+    await wait(POLL_MS);
   }
-  return false;
+  return undefined;
 }
 
 function openLog(file: string): number {

@@ -10,13 +10,13 @@ const REPEATED: Readonly<Record<string, 'listen' | 'config'>> = {
 };
 
 /**
- * The flags when the arguments are `app-server` and nothing but `--stdio`, `--or-join` and separate pairs of flag and value, each single one
+ * The flags when the arguments are `app-server` and nothing but `--stdio`, `--shared` and separate pairs of flag and value, each single one
  * once. Undefined for anything else: the library reads that, and complains where there is something to complain about.
  */
 export function plainServerFlags(argv: readonly string[]): ServerFlags | undefined {
   const flags: { backend?: string; dataDir?: string; listen: string[]; config: string[] } = { listen: [], config: [] };
   let isStdio = false;
-  let orJoin = false;
+  let isShared = false;
   let hasCommand = false;
   for (let at = 0; at < argv.length; at += 1) {
     const name = argv[at]!;
@@ -28,8 +28,8 @@ export function plainServerFlags(argv: readonly string[]): ServerFlags | undefin
       isStdio = true;
       continue;
     }
-    if (name === '--or-join' && hasCommand) {
-      orJoin = true;
+    if (name === '--shared' && hasCommand) {
+      isShared = true;
       continue;
     }
     at += 1;
@@ -42,5 +42,10 @@ export function plainServerFlags(argv: readonly string[]): ServerFlags | undefin
     else return undefined;
   }
   if (!hasCommand) return undefined;
-  return { ...flags, orJoin, listen: isStdio ? ['stdio://', ...flags.listen] : flags.listen, auth: {} };
+  return {
+    ...flags,
+    ...(isShared ? { isShared } : {}),
+    listen: isStdio ? ['stdio://', ...flags.listen] : flags.listen,
+    auth: {},
+  };
 }

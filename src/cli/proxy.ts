@@ -3,9 +3,10 @@
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { codeOf, messageOf } from '../base/errors.ts';
-import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
+import { isOwned, readOwner } from '../history/owner.ts';
 import { dataDirectoryOf } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { tellingFolder } from './first-line.ts';
 import { defaultSocket } from './server-flags.ts';
 
 const SOCKET = 'unix://';
@@ -16,39 +17,35 @@ export async function proxy(options: {
   readonly dataDir: string | undefined;
 }): Promise<ExitCode> {
   const dataDirectory = dataDirectoryOf(options.dataDir);
-  const path = options.sock ?? (await runningSocket(dataDirectory))?.path ?? defaultSocket(dataDirectory);
-  return passThrough(path, 'start one with `heddle app-server daemon start`');
+  const address =
+    options.sock === undefined
+      ? ((await runningSocket(dataDirectory)) ?? `${SOCKET}${defaultSocket(dataDirectory)}`)
+      : `${SOCKET}${options.sock}`;
+  return passThrough(address, {});
 }
 
-/** Passes on to the server that has the data directory; undefined: there is none, or it cannot be reached by a socket. */
-export async function joinRunning(dataDirectory: string, hasSettings: boolean): Promise<ExitCode | undefined> {
-  const running = await runningSocket(dataDirectory);
-  if (running === undefined) return undefined;
-  const about = hasSettings ? '; its settings count, not those of this command line' : '';
-  process.stderr.write(`heddle: joins the server that runs on ${dataDirectory} (pid ${running.owner.pid})${about}\n`);
-  return passThrough(running.path, 'stop the server that does not answer');
-}
-
-async function runningSocket(
-  directory: string,
-): Promise<{ readonly path: string; readonly owner: OwnerInfo } | undefined> {
+async function runningSocket(directory: string): Promise<string | undefined> {
   const owner = (await isOwned(directory)) ? await readOwner(directory) : undefined;
-  const address = owner?.endpoints.find((each) => each.startsWith(SOCKET));
-  return owner && address ? { owner, path: address.slice(SOCKET.length) } : undefined;
+  return owner?.endpoints.find((each) => each.startsWith(SOCKET));
 }
 
-async function passThrough(path: string, advice: string): Promise<ExitCode> {
+/** `cwd`: the server is told that relative folders of this client begin there. */
+export async function passThrough(address: string, about: { readonly cwd?: string }): Promise<ExitCode> {
   let socket: Socket;
   try {
-    socket = await connected(path);
+    socket = await connected(address.slice(SOCKET.length));
   } catch (error) {
     process.stderr.write(
-      `heddle: no server answers at ${SOCKET}${path} (${codeOf(error) ?? messageOf(error)}); ${advice}\n`,
+      `heddle: no server answers at ${address} (${codeOf(error) ?? messageOf(error)}); start one with \`heddle app-server daemon start\`\n`,
     );
     return EXIT.unreachable;
   }
   // When the server has ended, what comes in has nowhere to go.
-  const input = pipeline(process.stdin, socket, { end: true }).catch(() => {});
+  const input =
+    about.cwd === undefined
+      ? pipeline(process.stdin, socket)
+      : pipeline(process.stdin, tellingFolder(about.cwd), socket);
+  const inputEnded = input.catch(() => {});
   try {
     await pipeline(socket, process.stdout, { end: false });
   } catch (error) {
@@ -57,7 +54,8 @@ async function passThrough(path: string, advice: string): Promise<ExitCode> {
     return codeOf(error) === 'EPIPE' ? EXIT.done : EXIT.failed;
   }
   socket.destroy();
-  await input;
+  process.stdin.destroy();
+  await inputEnded;
   return EXIT.done;
 }
 

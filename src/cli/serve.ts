@@ -7,10 +7,10 @@ import { unlessAborted } from '../base/signals.ts';
 import { listenAt } from '../transports/address.ts';
 import type { Accept, Listener } from '../transports/connection.ts';
 import { backendLines, listeningLines } from './announcement.ts';
-import { dataDirectoryOf, processLog, VERSION, validatesResults } from './environment.ts';
+import { processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { probeHistory } from './history-probe.ts';
-import { joinRunning } from './proxy.ts';
+import { watchForIdleness } from './idle-end.ts';
 import { planServer, type ServerFlags, type ServerPlan } from './server-flags.ts';
 import { claimStandardStreams } from './standard-output.ts';
 import { type Stopping, watchForStop } from './stopping.ts';
@@ -28,9 +28,9 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 export async function serve(flags: ServerFlags): Promise<ExitCode> {
   setFlagsFromString(HEAP_GROWTH);
   try {
-    if (flags.orJoin) {
-      const joined = await joinRunning(dataDirectoryOf(flags.dataDir), flags.config.length > 0);
-      if (joined !== undefined) return joined;
+    if (flags.isShared) {
+      const shared = await (await import('./shared.ts')).share(flags);
+      if (shared !== undefined) return shared;
     }
     const streams = claimStandardStreams();
     const stopping = watchForStop(say);
@@ -94,14 +94,21 @@ async function start(
   }
 }
 
-function acceptInto(app: App, { addresses }: ServerPlan, stopping: Stopping): Accept {
+function acceptInto(app: App, { addresses, endWhenIdle }: ServerPlan, stopping: Stopping): Accept {
   const isOnlyStdio = addresses.every(({ kind }) => kind === 'stdio');
+  const idleness =
+    endWhenIdle === undefined
+      ? undefined
+      : watchForIdleness({ ms: endWhenIdle * 1000, isBusy: app.isBusy }, () =>
+          stopping.request('nobody has needed it for a while'),
+        );
   return (connection, principal) => {
     if (stopping.isRequested()) {
       void connection.close(SHUTDOWN);
       return;
     }
     if (isOnlyStdio) void connection.closed.then(({ text }) => stopping.request(`the client has gone (${text})`));
+    idleness?.entered(connection.closed);
     app.accept(connection, principal);
   };
 }

@@ -9,8 +9,10 @@ import { type ListenAddress, parseListenAddress } from '../transports/address.ts
 import { dataDirectoryOf } from './environment.ts';
 
 export interface ServerFlags {
-  /** Where a server runs already, standard streams go on to it. */
-  readonly orJoin?: boolean;
+  /** Standard streams go on to a server in the background. */
+  readonly isShared?: boolean | undefined;
+  /** Seconds without client and work after which the server ends. */
+  readonly endWhenIdle?: number | undefined;
   readonly backend?: string | undefined;
   readonly dataDir?: string | undefined;
   readonly listen: readonly string[];
@@ -19,6 +21,7 @@ export interface ServerFlags {
 }
 
 export interface ServerPlan {
+  readonly endWhenIdle: number | undefined;
   readonly backend?: BackendName;
   readonly dataDirectory: string;
   readonly addresses: readonly ListenAddress[];
@@ -39,9 +42,16 @@ export async function planServer(flags: ServerFlags): Promise<ServerPlan> {
   const backend = backendNamed(flags.backend);
   const addresses = addressesOf(flags.listen, dataDirectory);
   flagsLayer(flags.config);
+  const { isShared, endWhenIdle } = flags;
+  const isOverStdio = addresses.some(({ kind }) => kind === 'stdio');
+  if (isShared && (!isOverStdio || addresses.length > 1 || endWhenIdle !== undefined))
+    throw usage('`--shared` is about standard streams; leave `--listen` and `--end-when-idle` out');
+  if (endWhenIdle !== undefined && isOverStdio)
+    throw usage('`--end-when-idle` is about servers that outlive their clients; add `--listen unix://`');
   await checkAuth(flags.auth, addresses, dataDirectory);
   return {
     ...(backend === undefined ? {} : { backend }),
+    endWhenIdle,
     dataDirectory,
     addresses,
     configFlags: flags.config,

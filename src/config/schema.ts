@@ -104,6 +104,8 @@ export const Config = schema(() =>
     approval_policy: unset(ApprovalPolicy()),
     /** Approvals are answered by people; who counts on another reviewer is told at the start. */
     approvals_reviewer: unset(z.literal('user')),
+    /** What becomes of a client's wish for another reviewer: it is refused, or people are asked all the same. */
+    other_reviewers: z.enum(['refuse', 'people']).default('refuse'),
     sandbox_mode: unset(SandboxMode()),
     sandbox_workspace_write: SandboxWorkspaceWrite().prefault({}),
     /** The name of a permission profile; `sandbox_mode` goes before it. */

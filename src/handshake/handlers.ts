@@ -1,5 +1,6 @@
 // Makes a session of a connection: checks who is there, and says what this server is and allows.
 
+import { isAbsolute } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import type { ResultInput } from '../rpc/declare.ts';
 import { HIGH_WATER } from '../rpc/outbox.ts';
@@ -28,13 +29,15 @@ export interface HandshakeOptions {
 export function handshakeHandlers(options: HandshakeOptions): Route[] {
   const platform = platformOf(process.platform, process.arch);
   return implement(handshakeMethods, {
-    initialize: async ({ clientInfo, capabilities }, { session, afterReply }) => {
+    initialize: async ({ clientInfo, capabilities, heddle }, { session, afterReply }) => {
       if (!session.isInitialized) checkName(clientInfo.name);
+      const cwd = session.principal.isLocal ? folderOf(heddle?.cwd) : undefined;
       session.initialized({
         name: clientInfo.name,
         title: clientInfo.title ?? null,
         version: clientInfo.version,
         experimentalApi: capabilities?.experimentalApi ?? false,
+        ...(cwd === undefined ? {} : { cwd }),
         optOut: new Set(capabilities?.optOutNotificationMethods ?? []),
       });
       session.peer.connection.limitFrames(FRAME_LIMIT);
@@ -66,6 +69,11 @@ function serverFacts({ version, features }: HandshakeOptions): ResultInput<typeo
     },
     features: [...(features ?? [])],
   };
+}
+
+function folderOf(cwd: string | null | undefined): string | undefined {
+  if (cwd && !isAbsolute(cwd)) throw new AppError('invalid', 'Invalid request: heddle.cwd: an absolute path is needed');
+  return cwd || undefined;
 }
 
 /** The name goes into headers of requests to model providers. */

@@ -13,6 +13,8 @@ export const initialize = request('initialize', {
           optOutNotificationMethods: z.array(z.string()).nullish(),
         })
         .nullish(),
+      /** Ours. `cwd`: an absolute path, where relative folders of this client begin; it counts for local clients. */
+      heddle: z.object({ cwd: z.string().nullish() }).nullish(),
     }),
   result: () =>
     z.object({

@@ -11,6 +11,7 @@ import type { ConfigSource } from '../config/load.ts';
 import { policyOfProfile } from '../config/profiles.ts';
 import { configuredPolicy } from '../config/thread-defaults.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
+import type { Session } from '../rpc/session.ts';
 import { confinementOf } from './confinement.ts';
 import type { ProcessSpec } from './live-process.ts';
 import type { commandExec, processSpawn } from './methods.ts';
@@ -55,8 +56,12 @@ export function checkSpawn(params: SpawnParams): void {
 }
 
 /** Rejects as *forbidden* a folder beyond those of remote clients, and as *invalid* a profile that does not exist. */
-export async function specOfExec(params: ExecParams, principal: Principal, parts: PlaceParts): Promise<ProcessSpec> {
-  const cwd = resolve(parts.cwd, params.cwd ?? '.');
+export async function specOfExec(
+  params: ExecParams,
+  { principal, client }: Pick<Session, 'principal' | 'client'>,
+  parts: PlaceParts,
+): Promise<ProcessSpec> {
+  const cwd = resolve(client.cwd ?? parts.cwd, params.cwd ?? '.');
   await checkFolderOf(principal, cwd, parts);
   const cap = params.disableOutputCap ? Number.POSITIVE_INFINITY : (params.outputBytesCap ?? OUTPUT_CAP);
   const timeoutMs = params.disableTimeout ? undefined : (params.timeoutMs ?? DEFAULT_TIMEOUT_MS);

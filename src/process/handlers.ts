@@ -37,7 +37,7 @@ function commandRoutes(parts: ProcessHandlerParts): Route[] {
       named.claim(session, name, process);
       try {
         const isStreamed = params.streamStdoutStderr || params.tty;
-        await started(process, async () => bounded(await specOfExec(params, session.principal, parts), isStreamed));
+        await started(process, async () => bounded(await specOfExec(params, session, parts), isStreamed));
         if (isStreamed) {
           const outlet: Outlet = (stream) =>
             deltaSender(session, commandOutputDelta, { processId: name, stream }, parts.clock);

@@ -14,6 +14,8 @@ export interface ClientInfo {
   readonly title: string | null;
   readonly version: string;
   readonly experimentalApi: boolean;
+  /** Where relative folders of this client begin; where those of the server do if it does not say. */
+  readonly cwd?: string;
   /** Notifications it does not want, by exact name. */
   readonly optOut: ReadonlySet<string>;
 }

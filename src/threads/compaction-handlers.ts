@@ -5,7 +5,7 @@ import { implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
 import { compactionMethods } from './compaction-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
-import { checkMayRun, given, type SettingsParts } from './settings.ts';
+import { checkMayRun, given, reviewerOf, type SettingsParts } from './settings.ts';
 import { checkEnvironments } from './thread-handlers.ts';
 
 export function compactionHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
@@ -27,8 +27,7 @@ export function compactionHandlers(registry: ThreadRegistry, settings: SettingsP
     },
 
     turnSettingsUpdate: async ({ threadId, turnId, approvalsReviewer, environments, ...wishes }, context) => {
-      if (approvalsReviewer && approvalsReviewer !== 'user')
-        throw new AppError('invalid', `approvalsReviewer "${approvalsReviewer}" is not supported`, { threadId });
+      await reviewerOf(approvalsReviewer, settings);
       checkEnvironments(environments);
       const runtime = await registry.load(tenantOf(context), threadId);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);

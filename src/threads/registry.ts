@@ -95,6 +95,11 @@ export class ThreadRegistry implements Closable {
     );
   }
 
+  /** A thread works; one that only waits for people does not. */
+  get isBusy(): boolean {
+    return [...this.#loaded.values()].some(({ ready }) => ready?.isBusy && ready.questions.length === 0);
+  }
+
   /** The section a thread is in; null when it is in none, or its section is gone. */
   sectionOf(tenant: string, { section }: ThreadMeta): ThreadSection | null {
     return section === null ? null : (this.store(tenant).sections.find(section.id) ?? null);

@@ -38,11 +38,11 @@ export async function settingsOfStart(
   const cwd = folder(params.cwd, parts.cwd);
   const wishes: ThreadWishes = {
     ...params,
+    approvalsReviewer: reviewer(params.approvalsReviewer, loaded),
     workspaceRoots: params.runtimeWorkspaceRoots,
     ...remoteDefault(params, loaded, principal),
   };
   const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
-  checkReviewer(settings.approvalsReviewer);
   await checkMayRun(settings, principal, parts);
   return withPlaces(settings);
 }
@@ -97,7 +97,7 @@ export async function settingsAfter(
       model: params.model,
       modelProvider: params.modelProvider,
       approvalPolicy: params.approvalPolicy,
-      approvalsReviewer: params.approvalsReviewer,
+      approvalsReviewer: await reviewerOf(params.approvalsReviewer, parts),
       effort: params.effort,
       summary: params.summary,
       serviceTier: params.serviceTier,
@@ -134,11 +134,18 @@ function checkShared(params: Partial<ThreadOverrides>): void {
   if (relative !== undefined) {
     throw new AppError('invalid', 'Invalid request: runtimeWorkspaceRoots: an absolute path is needed');
   }
-  checkReviewer(params.approvalsReviewer);
 }
 
-function checkReviewer(wanted: ThreadWishes['approvalsReviewer']): void {
-  if (!wanted || wanted === 'user') return;
+type Reviewer = ThreadWishes['approvalsReviewer'];
+
+/** Who answers approvals when a client wants this one. Rejects as *invalid* where only `user` may be asked for. */
+export async function reviewerOf(wanted: Reviewer, { config }: Pick<SettingsParts, 'config'>): Promise<Reviewer> {
+  return !wanted || wanted === 'user' ? wanted : reviewer(wanted, await config.load());
+}
+
+function reviewer(wanted: Reviewer, { other_reviewers }: Config): Reviewer {
+  if (!wanted || wanted === 'user') return wanted;
+  if (other_reviewers === 'people') return 'user';
   throw new AppError('invalid', `approvalsReviewer "${wanted}" is not supported: approvals are answered by people`);
 }
 

@@ -48,7 +48,8 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const { session, afterReply } = context;
         checkEnvironments(params.environments);
         checkClientTools(params.dynamicTools ?? []);
-        const wanted = withoutEnvironment(params, await settingsOfStart(params, session.principal, settings));
+        const place = { ...settings, cwd: session.client.cwd ?? settings.cwd };
+        const wanted = withoutEnvironment(params, await settingsOfStart(params, session.principal, place));
         const instructions = await instructionsOfStart(wanted, session.principal, parts.instructions);
         const adopted = { ...wanted, instructionSources: instructions.sources };
         const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;

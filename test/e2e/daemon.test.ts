@@ -98,42 +98,62 @@ test('the stand-in says the version whose protocol this is, and what it is not',
   expect(await run(['login'], { executable })).toMatchObject({ code: 2, stdout: '' });
 });
 
+const config = `${JSON.stringify({ id: 2, method: 'config/read', params: {} })}\n`;
+
 test('the stand-in serves its client on the runtime backend, with settings before and after the command', async () => {
-  const data = scratch();
+  const data = directory();
   writeFileSync(join(data, 'config.yaml'), 'model: from-file\n');
   const args = ['-c', 'model="first"', 'app-server', '--listen', 'stdio://', '--config=model_provider=loom'];
-  const config = `${JSON.stringify({ id: 2, method: 'config/read', params: {} })}\n`;
-  const environment = { HEDDLE_HOME: data };
   const ended = await run([...args, '--enable', 'threads', '--analytics-default-enabled'], {
     executable: DROP_IN,
-    environment,
+    environment: { HEDDLE_HOME: data },
     input: `${initialize}${config}`,
   });
-  expect(ended.code).toBe(0);
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
   const answer = protocolLines(ended.stdout).find((line) => line.id === 2);
   expect(answer).toMatchObject({
     result: { config: { model: 'first', model_provider: 'loom', backend: 'runtime', busy_turn_start: 'steer' } },
   });
 });
 
-test('the stand-in joins the server that runs, and its client may come and go', async () => {
+test('clients of the stand-in share one server, each in its own folder, and it outlives them', async () => {
   const data = directory();
-  await daemon('start', data, '--backend', 'mock');
-  const client = new Program(['app-server'], { executable: DROP_IN, environment: { HEDDLE_HOME: data } });
-  client.write(INITIALIZE);
-  await client.said('stdout', /"id":"init"/);
-  expect(client.stderr).toContain(`joins the server that runs on ${data}`);
-  client.child.stdin.end();
-  expect(await client.ended).toMatchObject({ code: 0 });
+  const options = { executable: DROP_IN, environment: { HEDDLE_HOME: data } };
+  const folders = [scratch(), scratch()];
+  // At once: whoever comes second finds the server of the first, or one that has not said yet where it is.
+  const clients = folders.map((cwd) => new Program(['app-server'], { ...options, cwd }));
+  for (const client of clients) {
+    client.write(INITIALIZE, { id: 2, method: 'thread/start', params: {} });
+    client.child.stdin.end();
+  }
+  const cwds = await Promise.all(
+    clients.map(async (client) => {
+      const ended = await client.ended;
+      expect(ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('another server') });
+      const answer = protocolLines(ended.stdout).find((line) => line.id === 2) as { result: { cwd: string } };
+      return answer.result.cwd;
+    }),
+  );
+  expect(cwds).toEqual(folders);
   expect((await daemon('status', data)).code).toBe(0);
 });
 
-test('a client that joined sees the end of the server as the end of its own', async () => {
+test('a client that shares a server sees its end as the end of its own', async () => {
   const data = directory();
-  await daemon('start', data, '--backend', 'mock');
-  const client = new Program(['app-server', '--or-join', '--data-dir', data]);
+  const client = new Program(['app-server', '--shared', '--backend', 'mock', '--data-dir', data]);
   client.write(INITIALIZE);
   await client.said('stdout', /"id":"init"/);
   await daemon('stop', data);
   expect((await client.ended).code).toBe(0);
+});
+
+test('a server in the background ends when no client and no work is left', async () => {
+  const data = directory();
+  const { program, address } = await serve(['--listen', 'unix://', '--end-when-idle', '0', '--data-dir', data]);
+  const [proxied] = await Promise.all([
+    run(['app-server', 'proxy', '--sock', address.slice('unix://'.length)], { input: initialize }),
+    program.ended,
+  ]);
+  expect((await program.ended).stderr).toContain('nobody has needed it for a while');
+  expect([0, 4]).toContain(proxied.code);
 });

@@ -1,0 +1,31 @@
+// Standard streams through the server in the background: clients that each start a server of their own share one.
+
+import { startServer } from './daemon.ts';
+import { dataDirectoryOf } from './environment.ts';
+import type { ExitCode } from './exit-codes.ts';
+import { passThrough } from './proxy.ts';
+import { planServer, type ServerFlags } from './server-flags.ts';
+
+/** A server that was started for clients goes when they have, but not between two of them. */
+const IDLE_SECONDS = 60;
+
+/**
+ * Undefined: somebody has the data directory who cannot be reached by a socket. Rejects as *invalid* for flags that cannot be
+ * carried out, as *unavailable* with the words of a server that did not start.
+ */
+export async function share(flags: ServerFlags): Promise<ExitCode | undefined> {
+  const { configFlags, backend } = await planServer(flags);
+  const directory = dataDirectoryOf(flags.dataDir);
+  const settings = [
+    ...(backend === undefined ? [] : ['--backend', backend]),
+    ...configFlags.flatMap((each) => ['-c', each]),
+  ];
+  const found = await startServer(directory, [...settings, '--end-when-idle', String(IDLE_SECONDS)]);
+  if (found === 'silent') return undefined;
+  const { owner, address, isNew } = found;
+  if (!isNew && settings.length > 0)
+    process.stderr.write(
+      `heddle: shares the server that runs on ${directory} (pid ${owner.pid}); its settings count, not those of this command line\n`,
+    );
+  return passThrough(address, { cwd: process.cwd() });
+}
