@@ -10,7 +10,7 @@ import type { Conversation } from './conversation.ts';
 import { type Failure, failureOf, retryDelayMs, retryingError } from './model-failure.ts';
 import { ResponseItems } from './response-items.ts';
 import type { Room } from './room.ts';
-import { toolsOf } from './tools.ts';
+import { offeredTools } from './tools.ts';
 
 export interface Retries {
   /** Silent repeats of a request of which nothing came back. */
@@ -153,7 +153,7 @@ function requestOf(run: Run): ModelRequest {
     model: settings.model,
     instructions,
     context: run.conversation.items,
-    tools: toolsOf(run.turn).map(({ spec }) => spec),
+    tools: offeredTools(run.turn).map(({ spec }) => spec),
     effort: settings.effort,
     summary: settings.summary,
     ...(outputSchema === undefined ? {} : { outputSchema }),

@@ -16,6 +16,12 @@ const ALWAYS: readonly Tool[] = [commandTool, patchTool, permissionsTool, userIn
 /** Names that no client may give to a tool of its own. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([...ALWAYS, planTool, imageTool].map(({ spec }) => spec.name));
 
+const IN_ENVIRONMENT: ReadonlySet<Tool> = new Set([commandTool, patchTool, permissionsTool, imageTool]);
+
+/** Those that the model is told about: without an environment there is nothing to run, to read or to change. */
+export const offeredTools = (turn: TurnRequest): readonly Tool[] =>
+  toolsOf(turn).filter((tool) => turn.settings.hasEnvironment || !IN_ENVIRONMENT.has(tool));
+
 /** In the order in which the model is told about them; names are unique. */
 export function toolsOf(turn: TurnRequest): readonly Tool[] {
   return [
