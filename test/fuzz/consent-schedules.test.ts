@@ -49,6 +49,8 @@ class Schedule {
   readonly workspace: string;
   /** What was done, for whoever reads a failure. */
   readonly done: string[] = [];
+  /** Approvals of which somebody who may has said yes. */
+  readonly consented = new Set<string>();
   threadId = '';
   turnId = '';
   #people: TestClient[] = [];
@@ -107,15 +109,22 @@ class Schedule {
   async #answer(): Promise<void> {
     const asked = this.#question();
     if (!asked) return;
-    const { availableDecisions } = asked.question.params;
-    asked.client.send({ id: asked.question.id, result: { decision: this.choices.of(availableDecisions) } });
+    this.#send(asked.client, asked.question, this.choices.of(asked.question.params.availableDecisions));
   }
+
+  #send(client: TestClient, { id, params }: Received, decision: unknown): void {
+    if (isYes(decision) && this.#mayAnswer(client)) this.consented.add(params.heddle.approvalId);
+    client.send({ id, result: { decision } });
+  }
+
+  #mayAnswer = (client: TestClient): boolean =>
+    PEOPLE[this.#people.indexOf(client)]!.permissions.has('approval:resolve');
 
   async #answerTwice(): Promise<void> {
     const asked = this.#question();
     if (!asked) return;
     for (const client of [asked.client, this.choices.of(this.#people)])
-      client.send({ id: asked.question.id, result: { decision: this.choices.of(['accept', 'decline', 'cancel']) } });
+      this.#send(client, asked.question, this.choices.of(['accept', 'decline', 'cancel']));
   }
 
   async #garble(): Promise<void> {
@@ -144,7 +153,10 @@ class Schedule {
     const { approvalId, nonce, availableDecisions } = choices.of(pending);
     const decision = choices.isLikely(0.7) ? choices.of(availableDecisions) : 'approved';
     const known = choices.isLikely(0.8) ? nonce : 'guessed';
-    await tried(choices.of(this.#people).request('approval/resolve', { approvalId, nonce: known, decision }));
+    const client = choices.of(this.#people);
+    if (availableDecisions.includes(decision) && isYes(decision) && known === nonce && this.#mayAnswer(client))
+      this.consented.add(approvalId);
+    await tried(client.request('approval/resolve', { approvalId, nonce: known, decision }));
   }
 
   async #leave(): Promise<void> {
@@ -231,14 +243,14 @@ async function eventsOf(directory: string, threadId: string): Promise<ThreadEven
   }
 }
 
-const isAcceptance = (resolution: Resolution): boolean =>
-  resolution.by === 'answer' && resolution.decision !== 'decline' && resolution.decision !== 'cancel';
+const isYes = (decision: unknown): boolean => decision !== 'decline' && decision !== 'cancel';
+const isAcceptance = (resolution: Resolution): boolean => resolution.by === 'answer' && isYes(resolution.decision);
 
 type Requested = EventOf<'approvalRequested'>;
 type Resolved = EventOf<'approvalResolved'>;
 
 /** Holds what is on disk against the log. */
-function check(events: readonly ThreadEvent[], tokens: readonly string[]): void {
+function check(events: readonly ThreadEvent[], tokens: readonly string[], consented: ReadonlySet<string>): void {
   const asked = events.filter((event): event is Requested => event.type === 'approvalRequested');
   const ended = events.filter((event): event is Resolved => event.type === 'approvalResolved');
   const end = events.find((event) => event.type === 'turnCompleted');
@@ -255,6 +267,7 @@ function check(events: readonly ThreadEvent[], tokens: readonly string[]): void 
         isAcceptance(resolution) && proposals.some(({ proposal }) => proposal.id === approvalId),
     );
     expect(accepted, `an acceptance of ${token}`).toHaveLength(1);
+    expect(consented, `somebody said yes to ${token}`).toContain(accepted[0]?.approvalId);
   }
   for (const event of events) {
     if (event.type !== 'itemCompleted' || event.item.type !== 'commandExecution') continue;
@@ -295,7 +308,7 @@ async function round(seed: number): Promise<{ readonly asked: number; readonly r
     await schedule.server.close();
     const marks = readMarks(join(schedule.workspace, 'marks'));
     const events = await eventsOf(schedule.server.dataDirectory, schedule.threadId);
-    check(events, marks);
+    check(events, marks, schedule.consented);
     await eventually('no process is left', () => processesAbout(schedule.workspace).length === 0);
     return { asked: events.filter(({ type }) => type === 'approvalRequested').length, ran: marks.length };
   } catch (error) {
