@@ -11,6 +11,7 @@ import {
   itemStarted,
   reasoningSummaryTextDelta,
   threadStatusChanged,
+  turnPlanUpdated,
   warning,
 } from '../threads/notifications.ts';
 import { bodyOf, headOf } from './file-changes.ts';
@@ -39,6 +40,8 @@ export function jsonOutput({ out, err }: Streams): ExecOutput {
 /** Milliseconds in which a question that is ours to answer has come. */
 const SOON_MS = 500;
 
+const MARKS = { completed: '[x]', inProgress: '[>]', pending: '[ ]' } as const;
+
 /** Keeps lines whole: a text that goes to the other stream of one terminal begins on a line of its own. */
 export class PlainOutput implements ExecOutput {
   readonly #streams: Streams;
@@ -65,6 +68,9 @@ export class PlainOutput implements ExecOutput {
     const begun = paramsOf(notification, itemStarted)?.item;
     if (begun?.type === 'commandExecution') this.note(`$ ${begun.command}`, 'bold');
     if (begun?.type === 'fileChange') this.#changes(begun);
+    if (begun?.type === 'imageView') this.note(`looks at ${begun.path}`, 'bold');
+    const steps = paramsOf(notification, turnPlanUpdated)?.plan ?? [];
+    for (const { step, status } of steps) this.note(`${MARKS[status]} ${step}`);
     const done = paramsOf(notification, itemCompleted)?.item;
     if (done) this.#completed(done);
     const failure = paramsOf(notification, errorNotice);

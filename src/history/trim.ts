@@ -164,6 +164,7 @@ const PASSING: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   'approvalRequested',
   'approvalResolved',
   'turnDiffUpdated',
+  'planUpdated',
 ]);
 
 /** Says of each record, from the newest to the oldest, whether something that is shown follows from it. */

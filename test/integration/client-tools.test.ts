@@ -5,6 +5,7 @@ import { localPrincipal } from '../../src/auth/principal.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, startThread, startTurn } from '../harness/turns.ts';
+import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
@@ -158,20 +159,16 @@ test('a client that resumes in the middle of a call is not asked as well', async
 });
 
 test('an answer that does not come is not waited for for ever', async () => {
-  const { server, client, threadId } = await withShortWait();
-  const turnId = await startTurn(client, threadId, CALL);
-  await client.asked();
-  await completed(client, turnId);
-  expect(await callItem(client, threadId)).toMatchObject({ status: 'failed', outcome: 'unknown' });
-  await server.close();
-});
-
-async function withShortWait() {
-  const server = await startApp({ config: { client_tool_timeout_seconds: 1 } });
+  const clock = new ManualClock();
+  const server = await startApp({ clock, config: { client_tool_timeout_seconds: 100 } });
   const client = await server.connect({ experimentalApi: true });
   const threadId = await startThread(client, { cwd: server.workspace, ...DECLARED });
-  return { server, client, threadId };
-}
+  const turnId = await startTurn(client, threadId, CALL);
+  await client.asked();
+  clock.advance(100_000);
+  await completed(client, turnId);
+  expect(await callItem(client, threadId)).toMatchObject({ status: 'failed', outcome: 'unknown' });
+});
 
 test('after a kill the call is of unknown outcome, the tools are still declared, and nobody is asked again', async () => {
   const { server, client, threadId } = await started();
