@@ -1,4 +1,5 @@
 // What every driver needs: a place, a scripted model that obeys key words, the server, and steps that are counted.
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -139,6 +140,9 @@ class Drive {
 
   async finish() {
     for (const cleanup of this.cleanups.reverse()) await cleanup();
+    // A server that clients share outlives them.
+    if (this.values.exe && this.values.target === 'heddle')
+      spawnSync(this.shim, ['app-server', 'daemon', 'stop'], { env: this.env(), stdio: 'ignore', timeout: 20_000 });
     this.model.stop();
     fs.rmSync(this.base, { recursive: true, force: true });
     console.log(this.failed === 0 ? 'the session worked' : `${this.failed} steps failed`);

@@ -1,0 +1,94 @@
+// Real clients, unchanged, that start their server themselves: each is told that `heddle-codex` is the program to start.
+// Exit code 1 when a step of one fails. Prints a table of what was driven; `--write` puts it into docs/compatibility.md.
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const ROOT = path.join(HERE, '..');
+const PAGE = path.join(ROOT, 'docs', 'compatibility.md');
+const LIMIT_MS = 180_000;
+
+/** `by`: how the client is told what to start. `optional`: too large to be installed with the others; driven where it is. */
+const CLIENTS = [
+  { driver: 'codex-acp', name: '@agentclientprotocol/codex-acp', by: '`CODEX_PATH`' },
+  { driver: 'ai-sdk-app-server', name: 'ai-sdk-provider-codex-app-server', by: '`codexPath`' },
+  { driver: 'ai-sdk-cli', name: 'ai-sdk-provider-codex-cli', by: '`codexPath`' },
+  { driver: 'happy', name: 'happy', by: '`codex` first on PATH', optional: true },
+];
+
+const { values } = parseArgs({
+  options: {
+    exe: { type: 'string', default: path.join(ROOT, 'bin', 'heddle-codex.js') },
+    target: { type: 'string', default: 'heddle' },
+    modules: { type: 'string', default: path.join(HERE, 'node_modules') },
+    only: { type: 'string', multiple: true, default: [] },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  const drivers = CLIENTS.map(({ driver }) => driver).join('|');
+  console.log(
+    `node conformance/drop-in.mjs [--only ${drivers}]… [--exe PATH] [--modules DIR] [--target heddle|reference] [--write]`,
+  );
+  process.exit(0);
+}
+
+function versionOf(name) {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(values.modules, name, 'package.json'), 'utf8')).version;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The steps that a driver printed, and whether all of them were as they should be. */
+async function drive({ driver, name }) {
+  console.log(`\n== ${name} ${versionOf(name)}`);
+  const args = ['--exe', values.exe, '--target', values.target, '--modules', values.modules];
+  const child = spawn(process.execPath, [path.join(HERE, 'kit/clients', `drive-${driver}.mjs`), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: LIMIT_MS,
+    killSignal: 'SIGKILL',
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (piece) => {
+    text += piece;
+    process.stdout.write(piece);
+  });
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  const steps = [...text.matchAll(/^(ok|FAILED) +(.+?)( \(optional\))?(: .*)?$/gm)];
+  return {
+    worked: code === 0 && steps.length > 0,
+    steps: steps.map(([, outcome, label]) => (outcome === 'ok' ? label : `~~${label}~~`)),
+  };
+}
+
+function table(results) {
+  const rows = results.map(
+    ({ name, by, worked, steps }) =>
+      `| ${name} | ${versionOf(name)} | ${by} | ${worked ? 'works' : 'FAILS'} | ${steps.join(', ')} |`,
+  );
+  return ['| client | version | told by | | what was driven |', '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+const results = [];
+const chosen = CLIENTS.filter(({ driver, name, optional }) =>
+  values.only.length === 0 ? !optional || versionOf(name) !== undefined : values.only.includes(driver),
+);
+for (const client of chosen) {
+  if (versionOf(client.name) !== undefined) results.push({ ...client, ...(await drive(client)) });
+  else if (client.optional)
+    console.log(`\n== ${client.name}: SKIPPED, it is not installed; see README.md beside this file`);
+  else results.push({ ...client, worked: false, steps: ['it is not installed'] });
+}
+console.log(`\n${table(results)}`);
+if (values.write) {
+  const page = fs.readFileSync(PAGE, 'utf8');
+  const [before, after] = [page.indexOf('<!-- table -->'), page.indexOf('<!-- end of table -->')];
+  fs.writeFileSync(PAGE, `${page.slice(0, before)}<!-- table -->\n${table(results)}\n${page.slice(after)}`);
+}
+process.exit(results.every(({ worked }) => worked) ? 0 : 1);
