@@ -1,9 +1,9 @@
 // The operator's ceiling over threads of remote principals: what is wider is forbidden, never narrowed in silence.
 
 import { AppError } from '../base/errors.ts';
-import type { ApprovalPolicy, SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import type { ApprovalPolicy, SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
-import { isWithin } from './profiles.ts';
+import { isWithin, modeOfPolicy } from './profiles.ts';
 import type { Config } from './schema.ts';
 import { expanded, type Table } from './tables.ts';
 
@@ -18,7 +18,7 @@ const REMOTE_OVERRIDES: ReadonlySet<string> = new Set(['model', 'model_reasoning
 /** Rejects as *forbidden*, naming the setting, when one is wider than `remote` in the configuration allows. */
 export async function checkCeiling(config: Config, settings: CappedSettings, isBelow: IsBelow): Promise<void> {
   const { remote } = config;
-  if (!isWithin(modeOf(settings.sandboxPolicy), remote.sandbox)) {
+  if (!isWithin(modeOfPolicy(settings.sandboxPolicy), remote.sandbox)) {
     throw tooWide('sandbox', `at most ${remote.sandbox}`);
   }
   if (hasNetwork(settings.sandboxPolicy) && !allowsNetwork(config)) throw tooWide('network access', 'none');
@@ -43,11 +43,6 @@ export function checkRemoteOverrides(overrides: Table): void {
 
 function tooWide(what: string, allowed: string): AppError {
   return new AppError('forbidden', `${what} is beyond what remote clients may have here: ${allowed}`);
-}
-
-function modeOf(policy: SandboxPolicy): SandboxMode {
-  if (policy.type === 'readOnly') return 'read-only';
-  return policy.type === 'workspaceWrite' ? 'workspace-write' : 'danger-full-access';
 }
 
 function hasNetwork(policy: SandboxPolicy): boolean {

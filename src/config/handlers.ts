@@ -1,33 +1,48 @@
-// Answers what is configured, without secrets, and to remote readers only what concerns their threads.
+// Answers what is configured, without secrets, and to remote readers only what concerns their threads; writes what may be written.
 
 import { resolve } from 'node:path';
 import type { Principal } from '../auth/principal.ts';
 import type { ParamsInput, ResultInput } from '../rpc/declare.ts';
-import { implement, type Route } from '../rpc/router.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
 import { type ConfigProblem, configError, problemText } from './faults.ts';
 import { originsOf } from './layers.ts';
 import type { ConfigSource, ConfigState } from './load.ts';
 import { masked } from './masking.ts';
 import { configMethods, type configRead, type configWarning } from './methods.ts';
+import { modeOfProfile, PROFILE_IDS } from './profiles.ts';
 import { defaultProviderId } from './providers.ts';
+import { barredMode } from './required.ts';
+import type { Requirements } from './requirements.ts';
 import type { Config } from './schema.ts';
 import { trustOf } from './thread-defaults.ts';
+import { type WriteRequest, writeSettings } from './writes.ts';
 
 export interface ConfigHandlerOptions {
   readonly source: ConfigSource;
   /** The working directory of the server, against which a relative `cwd` is read. */
   readonly cwd: string;
+  /** Threads of a tenant that are loaded. */
+  readonly loadedThreads: (tenant: string) => readonly string[];
 }
 
-export function configHandlers({ source, cwd }: ConfigHandlerOptions): Route[] {
+export function configHandlers({ source, cwd, loadedThreads }: ConfigHandlerOptions): Route[] {
+  const write = async (request: Omit<WriteRequest, 'principal'>, { session }: Context) => ({
+    ...(await writeSettings(source, { ...request, principal: session.principal })),
+    frozenThreads: [...loadedThreads(session.principal.tenant)],
+  });
   return implement(configMethods, {
+    configValueWrite: (params, context) => write({ ...params, edits: [params] }, context),
+    configBatchWrite: (params, context) => write(params, context),
     configRead: async (params, { session }) => {
-      const state = await source.state();
-      if (state.problem) throw configError(problemText(state.problem));
       const folder = params.cwd ? resolve(cwd, params.cwd) : undefined;
+      const state = await source.state(folder);
+      if (state.problem) throw configError(problemText(state.problem));
       return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });
     },
-    configRequirementsRead: async () => ({ supportsIndependentSpeedModes: null, requirements: null }),
+    configRequirementsRead: async () => ({
+      supportsIndependentSpeedModes: null,
+      requirements: source.requirements ? shownRequirements(source.requirements) : null,
+    }),
   });
 }
 
@@ -48,11 +63,11 @@ function readResult(
     config: { ...masked(state.config), ...concerns, projects: { ...state.config.projects, ...concerns.projects } },
     origins: originsOf(state.layers),
     layers: includeLayers
-      ? layers.map(({ name, version, settings }) => ({
+      ? layers.map(({ name, version, settings, disabledReason }) => ({
           name,
           version,
           config: { ...masked(settings) },
-          disabledReason: null,
+          disabledReason: disabledReason ?? null,
         }))
       : null,
   };
@@ -87,6 +102,19 @@ function threadConcerns(config: Config, folder: string | undefined): ResultInput
 function trustShown(config: Config, folder: string | undefined): Config['projects'] {
   if (folder === undefined) return {};
   return { [folder]: { ...config.projects[folder], trust_level: trustOf(config, folder) ?? 'trusted' } };
+}
+
+function shownRequirements(requirements: Requirements) {
+  const { approvalPolicies, sandboxModes, settings } = requirements;
+  const profiles = PROFILE_IDS.map((id) => [id, barredMode(modeOfProfile(id), requirements) === undefined] as const);
+  return {
+    allowedApprovalPolicies: approvalPolicies ? [...approvalPolicies] : null,
+    allowedSandboxModes: sandboxModes ? [...sandboxModes] : null,
+    allowedPermissionProfiles: sandboxModes ? Object.fromEntries(profiles) : null,
+    modelProvider: typeof settings.model_provider === 'string' ? settings.model_provider : null,
+    settings: masked(settings),
+    file: requirements.file,
+  };
 }
 
 /** What sessions are told about a configuration that cannot be used. */

@@ -1,4 +1,4 @@
-// Layers of settings, lowest first: the file of the data directory, then the flags of the command line.
+// Layers of settings, lowest first: the file of the data directory, that of a trusted project, the flags, what is required.
 
 import { parse as parseToml } from 'smol-toml';
 import type { Document } from 'yaml';
@@ -10,13 +10,19 @@ import { cleaned, isTable, leaves, merged, nested, type Table } from './tables.t
 
 export type LayerName =
   | { readonly type: 'user'; readonly file: string; readonly profile: null }
-  | { readonly type: 'sessionFlags' };
+  /** `.heddle`, with its `config.toml`. */
+  | { readonly type: 'project'; readonly dotCodexFolder: string }
+  | { readonly type: 'sessionFlags' }
+  /** The requirements of the administrator; `id` is their file. */
+  | { readonly type: 'enterpriseManaged'; readonly id: string; readonly name: string };
 
 export interface Layer {
   readonly name: LayerName;
   /** A digest of the settings; changes when they do. */
   readonly version: string;
   readonly settings: Table;
+  /** Why the layer does not count. */
+  readonly disabledReason?: string;
 }
 
 export type LayerOrProblem = { readonly layer: Layer } | { readonly problem: ConfigProblem };
@@ -25,12 +31,16 @@ export function layerOf(name: LayerName, settings: Table): Layer {
   return { name, settings, version: `sha256:${fingerprint(settings)}` };
 }
 
-/** The settings of a YAML text, or the first thing that is wrong with it. */
-export async function yamlLayer(text: string, file: string): Promise<LayerOrProblem> {
+export type ReadYaml =
+  | { readonly table: Table; readonly placeOf: (path: readonly PropertyKey[]) => Place }
+  | { readonly problem: ConfigProblem };
+
+/** What a YAML text says, word for word, or why it cannot be read. */
+export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   // Loaded on use: most starts find no file.
   const { isMap, LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -43,17 +53,24 @@ export async function yamlLayer(text: string, file: string): Promise<LayerOrProb
   } catch (error) {
     return { problem: { message: messageOf(error), place: placeAt(0) } };
   }
-  if (value === null || value === undefined) return { layer: layerOf(userLayer(file), {}) };
-  if (!isMap(document.contents) || !isTable(value))
-    return { problem: { message: 'expected settings, one `name: value` a line', place: placeAt(0) } };
-  const settings = cleaned(value);
-  const checked = checkConfig(settings);
-  if (checked.success) return { layer: layerOf(userLayer(file), settings) };
-  const fault = firstFault(checked.error, settings);
-  return { problem: { message: fault.message, place: placeAt(offsetOf(document, fault.path)) } };
+  const placeOf = (path: readonly PropertyKey[]) => placeAt(offsetOf(document, path));
+  if (value === null || value === undefined) return { table: {}, placeOf };
+  if (isMap(document.contents) && isTable(value)) return { table: value, placeOf };
+  return { problem: { message: 'expected settings, one `name: value` a line', place: placeAt(0) } };
 }
 
-const userLayer = (file: string): LayerName => ({ type: 'user', file, profile: null });
+/** The settings of a YAML text, or the first thing that is wrong with it. */
+export async function yamlLayer(text: string, file: string): Promise<LayerOrProblem> {
+  const read = await readYaml(text, file);
+  if ('problem' in read) return read;
+  const settings = cleaned(read.table);
+  const checked = checkConfig(settings);
+  if (checked.success) return { layer: layerOf(userLayerName(file), settings) };
+  const fault = firstFault(checked.error, settings);
+  return { problem: { message: fault.message, place: read.placeOf(fault.path) } };
+}
+
+export const userLayerName = (file: string): LayerName => ({ type: 'user', file, profile: null });
 
 /** Where the deepest part of the path that is in the document begins. */
 function offsetOf(document: Pick<Document, 'getIn'>, path: readonly PropertyKey[]): number {
@@ -92,6 +109,10 @@ function flagValue(text: string): unknown {
 /** Who set what: the dotted key of each setting, and the highest layer that has it. */
 export function originsOf(layers: readonly Layer[]): Record<string, Pick<Layer, 'name' | 'version'>> {
   return Object.fromEntries(
-    layers.flatMap(({ name, version, settings }) => leaves(settings).map((key) => [key, { name, version }])),
+    layers
+      .filter(isInForce)
+      .flatMap(({ name, version, settings }) => leaves(settings).map((key) => [key, { name, version }])),
   );
 }
+
+export const isInForce = ({ disabledReason }: Layer): boolean => disabledReason === undefined;

@@ -4,52 +4,90 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, messageOf } from '../base/errors.ts';
+import { type ConfigEditor, createConfigEditor } from './editor.ts';
 import { type ConfigProblem, configError, firstFault, problemText } from './faults.ts';
-import { flagsLayer, type Layer, type LayerOrProblem, layerOf, yamlLayer } from './layers.ts';
+import { flagsLayer, isInForce, type Layer, type LayerOrProblem, layerOf, userLayerName, yamlLayer } from './layers.ts';
+import { type ProjectFile, projectFileOf, projectLayer } from './project-layer.ts';
+import { required } from './required.ts';
+import type { Requirements } from './requirements.ts';
 import { type Config, checkConfig } from './schema.ts';
 import { cleaned, expanded, merged, type Table } from './tables.ts';
+import { trustOf } from './thread-defaults.ts';
 
 export interface ConfigState {
-  /** What is in force; without the file's settings while there is a problem with it. */
+  /** What is in force; without the settings of a file while there is a problem with it. */
   readonly config: Config;
   /** Lowest first. */
   readonly layers: readonly Layer[];
   readonly problem: ConfigProblem | undefined;
+  /** What is configured and does not count, a sentence each. */
+  readonly notes: readonly string[];
 }
 
 export interface ConfigSource {
   /** The file in the data directory, whether it exists or not. */
   readonly file: string;
-  /** Never rejects: a file that cannot be used is `problem`. Cheap while the file is unchanged. */
-  state(): Promise<ConfigState>;
+  readonly requirements: Requirements | undefined;
+  /**
+   * Never rejects: a file that cannot be used is `problem`. Cheap while the files are unchanged. With a folder (an absolute path)
+   * the settings of its project count too, if it is trusted.
+   */
+  state(folder?: string): Promise<ConfigState>;
   /** The configuration for work that is to begin; rejects as *invalid* with file, line and column while there is a problem. */
-  load(): Promise<Config>;
+  load(folder?: string): Promise<Config>;
+  readonly editor: ConfigEditor;
 }
 
 export interface ConfigOptions {
   readonly dataDirectory: string;
   /** `key=value` each, as given on the command line. */
   readonly flags?: readonly string[];
+  readonly requirements?: Requirements | undefined;
 }
 
-/** Throws as *invalid* when a flag cannot be used. Watches nothing: the file is looked at when the configuration is asked for. */
+interface Known {
+  readonly stamp: string;
+  readonly state: ConfigState;
+}
+
+/** Throws as *invalid* when a flag cannot be used. Watches nothing: the files are looked at when the configuration is asked for. */
 export function createConfigSource(options: ConfigOptions): ConfigSource {
-  const file = join(options.dataDirectory, 'config.yaml');
-  const flags = flagsLayer(options.flags ?? []);
-  let known: { readonly stamp: string; readonly state: ConfigState } | undefined;
-  const state = async (): Promise<ConfigState> => {
+  const { dataDirectory, requirements } = options;
+  const file = join(dataDirectory, 'config.yaml');
+  const above = [flagsLayer(options.flags ?? []), ...requirementsLayer(requirements)];
+  let known: Known | undefined;
+  let user: LayerOrProblem;
+  /** Of the folder that was asked about last: threads are started in one folder after another seldom. */
+  let project: Known | undefined;
+  const state = async (folder?: string): Promise<ConfigState> => {
     const stamp = stampOf(file);
-    if (known?.stamp !== stamp) known = { stamp, state: combine(await fileLayer(file), flags) };
-    return known.state;
+    if (known?.stamp !== stamp) {
+      const layer = await fileLayer(file);
+      user = layer;
+      known = { stamp, state: combine([layer], above, requirements) };
+    }
+    const found = folder === undefined ? undefined : projectFileOf(folder, dataDirectory);
+    if (!found) return known.state;
+    const both = `${stamp} ${found.stamp}`;
+    if (project?.stamp !== both) project = { stamp: both, state: await withProject(known.state, user, found) };
+    return project.state;
+  };
+  const withProject = async (base: ConfigState, layer: LayerOrProblem, found: ProjectFile): Promise<ConfigState> => {
+    const { outcome, ignored } = await projectLayer(found, trustOf(base.config, found.folder) === 'trusted');
+    const { notes, ...rest } = combine([layer, outcome], above, requirements);
+    const note = `${found.path} may not set ${ignored.join(', ')}: these settings do not count`;
+    return { ...rest, notes: ignored.length > 0 ? [...notes, note] : notes };
   };
   return {
     file,
+    requirements,
     state,
-    load: async () => {
-      const { config, problem } = await state();
+    load: async (folder) => {
+      const { config, problem } = await state(folder);
       if (problem) throw configError(problemText(problem));
       return config;
     },
+    editor: createConfigEditor(file),
   };
 }
 
@@ -70,22 +108,47 @@ async function fileLayer(file: string): Promise<LayerOrProblem> {
   try {
     return await yamlLayer(await readFile(file, 'utf8'), file);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { layer: layerOf({ type: 'user', file, profile: null }, {}) };
+    if (codeOf(error) === 'ENOENT') return { layer: layerOf(userLayerName(file), {}) };
     return { problem: { message: messageOf(error), place: { file, line: 1, column: 1 } } };
   }
 }
 
-function combine(file: LayerOrProblem, flags: Layer): ConfigState {
-  const layers = 'layer' in file ? [file.layer, flags] : [flags];
+function requirementsLayer(requirements: Requirements | undefined): Layer[] {
+  if (!requirements || Object.keys(requirements.settings).length === 0) return [];
+  const { file, version, settings } = requirements;
+  return [{ name: { type: 'enterpriseManaged', id: file, name: 'requirements' }, version, settings }];
+}
+
+function combine(
+  files: readonly LayerOrProblem[],
+  above: readonly Layer[],
+  requirements: Requirements | undefined,
+): ConfigState {
+  const layers = [...files.flatMap((each) => ('layer' in each ? [each.layer] : [])), ...above];
+  const settings = layers.filter(isInForce).map((layer) => layer.settings);
+  const config = configOf(settings, requirements);
   return {
-    config: configOf(layers.map((layer) => layer.settings)),
+    config,
     layers,
-    problem: 'problem' in file ? file.problem : undefined,
+    problem: files.flatMap((each) => ('problem' in each ? [each.problem] : []))[0],
+    notes: narrowed(settings.reduce(merged, {}), config, requirements),
   };
 }
 
-function configOf(settings: readonly Table[]): Config {
-  const all = settings.reduce(merged, {});
+/** What is configured and not allowed. */
+function narrowed(settings: Table, config: Config, requirements: Requirements | undefined): string[] {
+  if (!requirements) return [];
+  const keys = ['approval_policy', 'sandbox_mode', 'default_permissions'] as const;
+  return keys
+    .filter((key) => settings[key] !== undefined && JSON.stringify(settings[key]) !== JSON.stringify(config[key]))
+    .map(
+      (key) =>
+        `${key} as configured is not allowed by ${requirements.file}; what counts is ${JSON.stringify(config[key])}`,
+    );
+}
+
+function configOf(settings: readonly Table[], requirements?: Requirements): Config {
+  const all = required(settings.reduce(merged, {}), requirements);
   const checked = checkConfig(all);
   if (!checked.success) throw configError(firstFault(checked.error, all).message);
   return checked.data;
@@ -93,8 +156,13 @@ function configOf(settings: readonly Table[]): Config {
 
 /**
  * A configuration with a thread's own overrides over it: nested tables or dotted keys; null takes a setting back to its
- * default. Throws as *invalid*.
+ * default. What is required stays above. Throws as *invalid*.
  */
-export function withOverrides(config: Config, overrides: Readonly<Record<string, unknown>>): Config {
-  return configOf([cleaned(merged(config, expanded(overrides)))]);
+export function withOverrides(
+  config: Config,
+  overrides: Readonly<Record<string, unknown>>,
+  requirements?: Requirements,
+): Config {
+  const settings = cleaned(merged(config, expanded(overrides)));
+  return configOf([settings, requirements?.settings ?? {}]);
 }

@@ -26,3 +26,9 @@ function maskedValue(key: string, value: unknown): unknown {
 function withoutUserInfo(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/i, `$1${MASK}@`);
 }
+
+/** A single value as it may be shown where its path is known. */
+export function maskedAt(path: readonly string[], value: unknown): unknown {
+  const shown = masked(path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Table);
+  return path.reduce<unknown>((inner, key) => (isTable(inner) ? inner[key] : inner), shown);
+}

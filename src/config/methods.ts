@@ -1,4 +1,4 @@
-// Reading the configuration, and the notice that it cannot be used.
+// Reading and writing the configuration, and the notice that something is wrong with it.
 
 import { z } from 'zod';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode } from '../model/policy.ts';
@@ -8,9 +8,13 @@ import { notification, request, unqueued } from '../rpc/declare.ts';
 const LayerName = schema(() =>
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('user'), file: z.string(), profile: z.null() }),
+    z.object({ type: z.literal('project'), dotCodexFolder: z.string() }),
     z.object({ type: z.literal('sessionFlags') }),
+    z.object({ type: z.literal('enterpriseManaged'), id: z.string(), name: z.string() }),
   ]),
 );
+
+const LayerMetadata = schema(() => z.object({ name: LayerName(), version: z.string() }));
 
 /** What clients know by name; any further setting may stand beside. */
 const ShownConfig = schema(() =>
@@ -39,7 +43,7 @@ export const configRead = request('config/read', {
   result: () =>
     z.object({
       config: ShownConfig(),
-      origins: z.record(z.string(), z.object({ name: LayerName(), version: z.string() })),
+      origins: z.record(z.string(), LayerMetadata()),
       layers: z
         .array(
           z.object({
@@ -56,15 +60,69 @@ export const configRead = request('config/read', {
   mutates: false,
 });
 
+/** What the administrator requires; null where nothing is. */
+const Requirements = schema(() =>
+  z.looseObject({
+    allowedApprovalPolicies: z.array(z.string()).nullable(),
+    allowedSandboxModes: z.array(SandboxMode()).nullable(),
+    allowedPermissionProfiles: z.record(z.string(), z.boolean()).nullable(),
+    modelProvider: z.string().nullable(),
+  }),
+);
+
 export const configRequirementsRead = request('configRequirements/read', {
   params: () => z.object({}),
-  result: () => z.object({ supportsIndependentSpeedModes: z.boolean().nullable(), requirements: z.null() }),
+  result: () =>
+    z.object({ supportsIndependentSpeedModes: z.boolean().nullable(), requirements: Requirements().nullable() }),
   queue: unqueued,
   needs: 'none',
   mutates: false,
 });
 
-export const configMethods = { configRead, configRequirementsRead };
+const Edit = schema(() =>
+  z.object({
+    /** Dotted; segments that hold dots stand in double quotes. */
+    keyPath: z.string(),
+    /** Null takes the setting away. */
+    value: z.json(),
+    mergeStrategy: z.enum(['replace', 'upsert']),
+  }),
+);
+
+/** Which file, and whether it is still the one that was read. */
+const target = () => ({ filePath: z.string().nullish(), expectedVersion: z.string().nullish() });
+
+const WriteResult = schema(() =>
+  z.object({
+    /** `okOverridden`: written, and something above the file says otherwise. */
+    status: z.enum(['ok', 'okOverridden']),
+    version: z.string(),
+    filePath: z.string(),
+    overriddenMetadata: z
+      .object({ message: z.string(), overridingLayer: LayerMetadata(), effectiveValue: z.unknown() })
+      .nullable(),
+    /** Loaded threads of the tenant: they keep the settings that they started with. */
+    frozenThreads: z.array(z.string()),
+  }),
+);
+
+/** Writes are made one after another, whoever asks for them. */
+const writing = { queue: () => ({ key: 'config' }), needs: 'config', mutates: 'effect' } as const;
+
+export const configValueWrite = request('config/value/write', {
+  params: () => z.object({ ...Edit().shape, ...target() }),
+  result: WriteResult,
+  ...writing,
+});
+
+/** All of the edits, or none. */
+export const configBatchWrite = request('config/batchWrite', {
+  params: () => z.object({ edits: z.array(Edit()).max(1000), ...target(), reloadUserConfig: z.boolean().nullish() }),
+  result: WriteResult,
+  ...writing,
+});
+
+export const configMethods = { configRead, configRequirementsRead, configValueWrite, configBatchWrite };
 
 const TextPosition = schema(() => z.object({ line: z.number(), column: z.number() }));
 

@@ -30,6 +30,12 @@ export function profileOfMode(mode: SandboxMode): { readonly id: string; readonl
   return { id, extends: null };
 }
 
+/** The narrowest mode that gives as much as a policy. */
+export function modeOfPolicy(policy: SandboxPolicy): SandboxMode {
+  if (policy.type === 'readOnly') return 'read-only';
+  return policy.type === 'workspaceWrite' ? 'workspace-write' : 'danger-full-access';
+}
+
 /** Whether a mode gives no more than the ceiling does. */
 export function isWithin(mode: SandboxMode, ceiling: SandboxMode): boolean {
   const order = [...MODES.values()];

@@ -3,7 +3,7 @@
 export type Table = { readonly [key: string]: unknown };
 
 /** Names that would reach into the prototype of an object; no setting is called so. */
-const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
+export const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function isTable(value: unknown): value is Table {
   return value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date);
@@ -11,7 +11,7 @@ export function isTable(value: unknown): value is Table {
 
 /** The same settings with what is not set (null) left out. */
 export function cleaned(table: Table): Table {
-  const kept = Object.entries(table).filter(([key, value]) => value !== null && !FORBIDDEN.has(key));
+  const kept = Object.entries(table).filter(([key, value]) => value !== null && !FORBIDDEN_NAMES.has(key));
   return Object.fromEntries(kept.map(([key, value]) => [key, isTable(value) ? cleaned(value) : value]));
 }
 
@@ -19,7 +19,7 @@ export function cleaned(table: Table): Table {
 export function merged(base: Table, over: Table): Table {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
-    if (FORBIDDEN.has(key)) continue;
+    if (FORBIDDEN_NAMES.has(key)) continue;
     const below = result[key];
     result[key] = isTable(value) && isTable(below) ? merged(below, value) : value;
   }

@@ -1,0 +1,79 @@
+// Keeps what the administrator requires: in the settings that are configured, and against what is asked for.
+
+import { AppError } from '../base/errors.ts';
+import type { SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import type { ThreadSettings } from '../model/thread.ts';
+import { modeOfPolicy, modeOfProfile, PROFILE_IDS } from './profiles.ts';
+import type { Requirements } from './requirements.ts';
+import { isTable, merged, type Table } from './tables.ts';
+
+const nameOf = (policy: unknown): unknown => (isTable(policy) ? 'granular' : policy);
+
+/** The settings with what is required above them; what is not allowed becomes the nearest that is. */
+export function required(settings: Table, requirements: Requirements | undefined): Table {
+  if (!requirements) return settings;
+  const { approvalPolicies, sandboxModes } = requirements;
+  const result: Record<string, unknown> = { ...merged(settings, requirements.settings) };
+  const policy = result.approval_policy ?? 'on-request';
+  if (approvalPolicies && !approvalPolicies.some((each) => each === nameOf(policy))) {
+    // The table of a granular policy cannot be made up: who allows only that is asked as seldom as `untrusted` asks.
+    result.approval_policy = approvalPolicies.find((each) => each !== 'granular') ?? 'untrusted';
+  }
+  const mode = configuredMode(result);
+  if (sandboxModes && !sandboxModes.some((each) => each === mode)) {
+    result.sandbox_mode = nearestBelow(mode, sandboxModes);
+    delete result.default_permissions;
+  }
+  return result;
+}
+
+/** Where nothing is configured, a trusted folder has `workspace-write`. */
+function configuredMode({
+  sandbox_mode: mode,
+  default_permissions: profile,
+}: Readonly<Record<string, unknown>>): unknown {
+  if (mode) return mode;
+  return typeof profile === 'string' && PROFILE_IDS.includes(profile) ? modeOfProfile(profile) : 'workspace-write';
+}
+
+function nearestBelow(mode: unknown, allowed: readonly SandboxMode[]): SandboxMode {
+  return mode === 'danger-full-access' && allowed.includes('workspace-write') ? 'workspace-write' : 'read-only';
+}
+
+/** Why a sandbox mode is not allowed, if it is not. */
+export function barredMode(mode: SandboxMode, requirements: Requirements | undefined): string | undefined {
+  const allowed = requirements?.sandboxModes;
+  if (!requirements || !allowed || allowed.includes(mode)) return undefined;
+  return `the administrator allows ${allowed.join(', ')} (${requirements.file})`;
+}
+
+/** Throws as *forbidden* for commands that may touch more than the administrator allows. */
+export function checkRequiredSandbox(policy: SandboxPolicy, requirements: Requirements | undefined): void {
+  const barred = barredMode(modeOfPolicy(policy), requirements);
+  if (barred) throw new AppError('forbidden', `sandbox ${modeOfPolicy(policy)} is not allowed: ${barred}`);
+  const table = requirements?.settings.sandbox_workspace_write;
+  const hasNetwork = (policy.type === 'workspaceWrite' || policy.type === 'readOnly') && policy.networkAccess;
+  if (hasNetwork && isTable(table) && table.network_access === false) throw forbidden('network access', requirements);
+}
+
+/** Throws as *forbidden* for threads that would work otherwise than the administrator requires. */
+export function checkRequired(
+  settings: Pick<ThreadSettings, 'sandboxPolicy' | 'approvalPolicy' | 'modelProvider' | 'model'>,
+  requirements: Requirements | undefined,
+): void {
+  if (!requirements) return;
+  checkRequiredSandbox(settings.sandboxPolicy, requirements);
+  const { approvalPolicies, settings: fixed } = requirements;
+  const policy = nameOf(settings.approvalPolicy);
+  const isListed = approvalPolicies === undefined || approvalPolicies.some((each) => each === policy);
+  const isOnlyGranular = approvalPolicies?.every((each) => each === 'granular') && policy === 'untrusted';
+  if (!isListed && !isOnlyGranular) throw forbidden(`approval policy ${String(policy)}`, requirements);
+  if (fixed.model_provider && settings.modelProvider !== fixed.model_provider) {
+    throw forbidden(`model provider ${settings.modelProvider}`, requirements);
+  }
+  if (fixed.model && settings.model !== fixed.model) throw forbidden(`model ${settings.model}`, requirements);
+}
+
+function forbidden(what: string, requirements: Requirements | undefined): AppError {
+  return new AppError('forbidden', `${what} is not allowed by the administrator (${requirements?.file})`);
+}
