@@ -8,6 +8,7 @@ import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
+import { createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
@@ -24,9 +25,8 @@ import { catalogueHandlers } from './config/catalogues.ts';
 import { checkCeiling } from './config/ceiling.ts';
 import { barredByCeiling } from './config/consent.ts';
 import { problemText } from './config/faults.ts';
-import { configHandlers, configWarningOf } from './config/handlers.ts';
-import { type ConfigSource, createConfigSource } from './config/load.ts';
-import { configWarning } from './config/methods.ts';
+import { configHandlers } from './config/handlers.ts';
+import type { ConfigSource } from './config/load.ts';
 import { retentionOf } from './config/retention.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
@@ -79,6 +79,8 @@ export interface AppOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `key=value` each. */
   readonly configFlags?: readonly string[];
+  /** Where the administrator's requirements are; default: the place of the platform, root's. */
+  readonly requirements?: RequirementsPlace;
   /** Goes before the configured one. */
   readonly backend?: BackendName;
   readonly clock?: Clock;
@@ -120,7 +122,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const ownership = await takeOwnership({ directory: options.dataDirectory, version });
   const { directory } = ownership;
   try {
-    const config = createConfigSource({ dataDirectory: directory, flags });
+    const config = await openConfig({ dataDirectory: directory, flags, requirements: options.requirements });
     const { config: initial, problem } = await config.state();
     const backendName = chosenBackend(initial.backend);
     const latest = { config: initial };
@@ -177,7 +179,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       return latest.config;
     };
     const settings = {
-      config: { ...config, load: () => current().then(() => config.load()) },
+      config: { ...config, load: (folder?: string) => current().then(() => config.load(folder)) },
       cwd,
       fallbackModel: () => defaultModelOf(backend),
       takesImages: (wanted: Parameters<typeof takesImages>[1]) => takesImages(backend, wanted),
@@ -189,16 +191,14 @@ export async function createApp(options: AppOptions): Promise<App> {
       known.catch(() => recovering.delete(tenant));
       return known;
     };
-    const warn = async (session: Session) => {
-      const { problem } = await config.state();
-      if (problem) session.notify(configWarning, configWarningOf(problem));
-    };
+    const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
+    const news = createConfigNews({ source: config, sessions, loadedThreads, log });
     const onInitialized = (session: Session) => {
       const { tenant } = session.principal;
       recover(tenant).catch((error: unknown) =>
         log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again'),
       );
-      warn(session).catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at'));
+      news.tell(session);
     };
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
@@ -229,10 +229,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...shellHandlers({ registry, settings }),
       ...compactionHandlers(registry, settings),
       ...reviewHandlers(registry, settings),
-      ...configHandlers({ source: config, cwd }),
+      ...configHandlers({ source: config, cwd, loadedThreads }),
       ...catalogueHandlers({ cwd }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
-      ...permissionProfileHandlers({ config: config.load }),
+      ...permissionProfileHandlers({ config, cwd }),
       ...approvalHandlers({ registry, broker, recovered: recover }),
       ...policyHandlers({ registry, settings, tools }),
       ...processHandlers({
@@ -267,6 +267,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         return router.serve(connection, principal);
       },
       close: closeOnce(async () => {
+        news.close();
         await registry.close();
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));

@@ -1,8 +1,10 @@
 // Lists the permission profiles, and which of them the one who asks may choose.
 
+import { resolve } from 'node:path';
 import { pageOf } from '../base/page.ts';
+import type { ConfigSource } from '../config/load.ts';
 import { isWithin, modeOfProfile, PROFILE_IDS } from '../config/profiles.ts';
-import type { Config } from '../config/schema.ts';
+import { barredMode } from '../config/required.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { permissionProfileMethods } from './methods.ts';
 
@@ -12,17 +14,24 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   [':danger-full-access', 'No restrictions at all.'],
 ]);
 
-/** `config` rejects when the configuration cannot be used. */
-export function permissionProfileHandlers({ config }: { readonly config: () => Promise<Config> }): Route[] {
+export interface ProfileParts {
+  readonly config: Pick<ConfigSource, 'load' | 'requirements'>;
+  /** What a relative folder is relative to. */
+  readonly cwd: string;
+}
+
+/** Rejects when the configuration of the folder cannot be used. */
+export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[] {
   return implement(permissionProfileMethods, {
     permissionProfileList: async (params, { session }) => {
-      const { isLocal } = session.principal;
-      const ceiling = isLocal ? 'danger-full-access' : (await config()).remote.sandbox;
-      const profiles = PROFILE_IDS.map((id) => ({
-        id,
-        description: DESCRIPTIONS.get(id) ?? null,
-        allowed: isWithin(modeOfProfile(id), ceiling),
-      }));
+      const { remote } = await config.load(params.cwd ? resolve(cwd, params.cwd) : undefined);
+      const ceiling = session.principal.isLocal ? 'danger-full-access' : remote.sandbox;
+      const profiles = PROFILE_IDS.map((id) => {
+        const mode = modeOfProfile(id);
+        const beyond = isWithin(mode, ceiling) ? null : `remote clients may have at most ${ceiling} here`;
+        const reason = barredMode(mode, config.requirements) ?? beyond;
+        return { id, description: DESCRIPTIONS.get(id) ?? null, allowed: reason === null, reason };
+      });
       return pageOf(profiles, params);
     },
   });

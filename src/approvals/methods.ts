@@ -9,7 +9,15 @@ export const permissionProfileList = request('permissionProfile/list', {
   params: () => z.object({ cursor: z.string().nullish(), limit: z.int().min(0).nullish(), cwd: z.string().nullish() }),
   result: () =>
     z.object({
-      data: z.array(z.object({ id: z.string(), description: z.string().nullable(), allowed: z.boolean() })),
+      data: z.array(
+        z.object({
+          id: z.string(),
+          description: z.string().nullable(),
+          allowed: z.boolean(),
+          /** Why it is not allowed. */
+          reason: z.string().nullable(),
+        }),
+      ),
       nextCursor: z.string().nullable(),
     }),
   queue: unqueued,

@@ -1,4 +1,4 @@
-// Catalogues that clients ask for at their start: hooks, plugins, apps, experimental features, collaboration modes.
+// Catalogues that clients ask for at their start: hooks, plugins, apps, experimental features, collaboration modes, and Windows.
 
 import { z } from 'zod';
 import { CollaborationModeMask } from '../model/collaboration.ts';
@@ -36,6 +36,22 @@ export const experimentalFeatureList = request('experimentalFeature/list', {
   ...read,
 });
 
+/** Names that are no feature are not among those that were set. */
+export const experimentalFeatureEnablementSet = request('experimentalFeature/enablement/set', {
+  params: () => z.object({ enablement: z.record(z.string(), z.boolean()) }),
+  result: () => z.object({ enablement: z.record(z.string(), z.boolean()) }),
+  queue: unqueued,
+  needs: 'config',
+  mutates: false,
+});
+
+/** There is no sandbox of this server for Windows, so that none is ever ready. */
+export const windowsSandboxReadiness = request('windowsSandbox/readiness', {
+  params: () => z.object({}),
+  result: () => z.object({ status: z.literal('notConfigured') }),
+  ...read,
+});
+
 export const collaborationModeList = request('collaborationMode/list', {
   params: () => z.object({}),
   result: () => z.object({ data: z.array(CollaborationModeMask()) }),
@@ -49,5 +65,7 @@ export const catalogueMethods = {
   pluginInstalled,
   appList,
   experimentalFeatureList,
+  experimentalFeatureEnablementSet,
+  windowsSandboxReadiness,
   collaborationModeList,
 };

@@ -17,6 +17,8 @@ export function catalogueHandlers({ cwd }: { readonly cwd: string }): Route[] {
     pluginInstalled: async () => ({ marketplaces: [], marketplaceLoadErrors: [] }),
     appList: nothing,
     experimentalFeatureList: nothing,
+    experimentalFeatureEnablementSet: async () => ({ enablement: {} }),
+    windowsSandboxReadiness: async () => ({ status: 'notConfigured' }),
     collaborationModeList: async () => ({ data: [...COLLABORATION_MODES] }),
   });
 }

@@ -18,15 +18,32 @@ export interface ConfigEditor {
    * with its place, and for settings that are none.
    */
   write(edits: readonly ConfigEdit[], expectedVersion?: string): Promise<Layer>;
+  /** Of the layer that was written last, also while its file is being replaced. */
+  lastVersion(): string | undefined;
 }
 
 /** Writes run one after another. The file is made where there is none; a link is followed, and the mode kept. */
 export function createConfigEditor(file: string): ConfigEditor {
   const writes = new Mailbox();
-  return { write: (edits, expectedVersion) => writes.run(() => write(file, edits, expectedVersion)) };
+  let last: string | undefined;
+  const ready = ({ version }: Layer) => {
+    last = version;
+  };
+  return {
+    write: (edits, expectedVersion) => writes.run(() => write({ file, edits, expectedVersion, ready })),
+    lastVersion: () => last,
+  };
 }
 
-async function write(file: string, edits: readonly ConfigEdit[], expectedVersion?: string): Promise<Layer> {
+interface Write {
+  readonly file: string;
+  readonly edits: readonly ConfigEdit[];
+  readonly expectedVersion: string | undefined;
+  /** Called before the file is replaced. */
+  readonly ready: (layer: Layer) => void;
+}
+
+async function write({ file, edits, expectedVersion, ready }: Write): Promise<Layer> {
   const before = await textOf(file);
   const read = await readYaml(before ?? '', file);
   if ('problem' in read) throw configError(problemText(read.problem));
@@ -42,8 +59,11 @@ async function write(file: string, edits: readonly ConfigEdit[], expectedVersion
   }
   const { editedYaml } = await import('./yaml-edit.ts');
   const after = editedYaml(before ?? '', table);
-  if (after !== before && !(before === undefined && after === '')) await replaceFile(file, before, after);
-  return layerOf(userLayerName(file), settings);
+  const layer = layerOf(userLayerName(file), settings);
+  if (after === (before ?? '')) return layer;
+  ready(layer);
+  await replaceFile(file, before, after);
+  return layer;
 }
 
 const changedMeanwhile = (): AppError =>

@@ -127,3 +127,8 @@ export function configWarningOf(problem: ConfigProblem): ParamsInput<typeof conf
     ...(place && position ? { path: place.file, range: { start: position, end: position } } : {}),
   };
 }
+
+/** What sessions are told about a configuration that can be used. */
+export function noteWarningOf(summary: string, notes: readonly string[]): ParamsInput<typeof configWarning> {
+  return { summary, details: notes.length > 0 ? notes.join('\n') : null };
+}

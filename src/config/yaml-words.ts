@@ -7,7 +7,6 @@ import { isTable, type Table } from './tables.ts';
 const PLAIN = /^[A-Za-z_/][\w./@+-]*(?: [\w./@+][\w./@+-]*)*$/;
 const RESERVED = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf)$/i;
 /** What JSON leaves as it is and YAML wants escaped. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are looked for
 const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 export type Quote = '' | "'" | '"';

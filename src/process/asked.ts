@@ -9,6 +9,7 @@ import type { TerminalSize } from '../children/terminal.ts';
 import type { IsBelow } from '../config/ceiling.ts';
 import type { ConfigSource } from '../config/load.ts';
 import { policyOfProfile } from '../config/profiles.ts';
+import { checkRequiredSandbox } from '../config/required.ts';
 import { configuredPolicy } from '../config/thread-defaults.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
 import type { Session } from '../rpc/session.ts';
@@ -18,7 +19,7 @@ import type { commandExec, processSpawn } from './methods.ts';
 import { OUTPUT_CAP } from './output.ts';
 
 export interface PlaceParts {
-  readonly config: Pick<ConfigSource, 'load'>;
+  readonly config: Pick<ConfigSource, 'load' | 'requirements'>;
   /** What relative folders are relative to. */
   readonly cwd: string;
   /** What programs get of our environment. */
@@ -114,7 +115,14 @@ async function checkFolderOf(principal: Principal, cwd: string, { config, isBelo
   throw new AppError('forbidden', `the folder ${cwd} is beyond those that remote clients may have here`, { path: cwd });
 }
 
-async function policyOf(params: ExecParams, cwd: string, { config }: PlaceParts): Promise<SandboxPolicy> {
+/** Rejects as *forbidden* what the administrator does not allow. */
+async function policyOf(params: ExecParams, cwd: string, parts: PlaceParts): Promise<SandboxPolicy> {
+  const policy = await wantedPolicy(params, cwd, parts);
+  checkRequiredSandbox(policy, parts.config.requirements);
+  return policy;
+}
+
+async function wantedPolicy(params: ExecParams, cwd: string, { config }: PlaceParts): Promise<SandboxPolicy> {
   if (params.sandboxPolicy) return params.sandboxPolicy;
   return params.permissionProfile
     ? policyOfProfile(params.permissionProfile)

@@ -131,7 +131,7 @@ export const METHOD_GROUPS: readonly MethodGroup[] = [
     experimental: ['memory/reset', 'memory/status', 'thread/memory/read', 'thread/memoryMode/set'],
   },
   {
-    reason: 'the configuration is changed in its file, which is read again when it has changed',
+    reason: 'it is changed in the configuration file, which is read again when it has changed',
     stable: [
       'config/batchWrite',
       'config/read',

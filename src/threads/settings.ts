@@ -7,6 +7,7 @@ import { checkCeiling, checkRemoteOverrides } from '../config/ceiling.ts';
 import { type ConfigSource, withOverrides } from '../config/load.ts';
 import { isWithin, policyOfMode, policyOfProfile } from '../config/profiles.ts';
 import { providerOf } from '../config/providers.ts';
+import { checkRequired } from '../config/required.ts';
 import type { Config } from '../config/schema.ts';
 import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
 import { isBelow } from '../fs/containment.ts';
@@ -30,12 +31,13 @@ export async function settingsOfStart(
   principal: Principal,
   parts: SettingsParts,
 ): Promise<ThreadSettings> {
-  const loaded = await parts.config.load();
+  const cwd = folder(params.cwd, parts.cwd);
+  const loaded = await parts.config.load(cwd);
   const overrides = params.config ?? {};
   if (!principal.isLocal) checkRemoteOverrides(overrides);
-  const config = Object.keys(overrides).length > 0 ? withOverrides(loaded, overrides) : loaded;
+  const { requirements } = parts.config;
+  const config = Object.keys(overrides).length > 0 ? withOverrides(loaded, overrides, requirements) : loaded;
   checkShared(params);
-  const cwd = folder(params.cwd, parts.cwd);
   const wishes: ThreadWishes = {
     ...params,
     approvalsReviewer: reviewer(params.approvalsReviewer, loaded),
@@ -115,8 +117,9 @@ export async function settingsAfter(
   return withPlaces(after, before);
 }
 
-/** Rejects as *forbidden* when work of the thread goes beyond what the operator allows to this client. */
+/** Rejects as *forbidden* when work of the thread goes beyond what the administrator or, to this client, the operator allows. */
 export async function checkMayRun(settings: ThreadSettings, principal: Principal, parts: SettingsParts): Promise<void> {
+  checkRequired(settings, parts.config.requirements);
   if (!principal.isLocal) await checkCeiling(await parts.config.load(), settings, isBelow);
 }
 

@@ -27,6 +27,7 @@ const FLOORS: readonly (readonly string[])[] = [
 /** Files beside app.ts that are part of it. */
 const PARTS_OF: ReadonlyMap<string, string> = new Map([
   ['app-backend.ts', 'app.ts'],
+  ['app-config.ts', 'app.ts'],
   ['app-features.ts', 'app.ts'],
 ]);
 

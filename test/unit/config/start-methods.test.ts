@@ -53,11 +53,11 @@ const model = (id: string, more: Partial<Model> = {}): Model => ({
 function connect(principal: Principal = localPrincipal, models: readonly Model[] = []) {
   const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'] });
   const routes = [
-    ...configHandlers({ source, cwd: '/server' }),
+    ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
     ...catalogueHandlers({ cwd: '/server' }),
     ...skillsHandlers({ cwd: '/server' }),
     ...mcpHandlers(),
-    ...permissionProfileHandlers({ config: source.load }),
+    ...permissionProfileHandlers({ config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source.load }),
   ];
   const router = new Router(routes, {
@@ -192,6 +192,8 @@ describe('catalogues', () => {
     ['plugin/installed', { cwds: null }, { marketplaces: [], marketplaceLoadErrors: [] }],
     ['app/list', {}, { data: [], nextCursor: null }],
     ['experimentalFeature/list', { limit: 2 }, { data: [], nextCursor: null }],
+    ['experimentalFeature/enablement/set', { enablement: { nope: true } }, { enablement: {} }],
+    ['windowsSandbox/readiness', {}, { status: 'notConfigured' }],
     ['collaborationMode/list', {}, { data: [{ mode: 'plan', reasoning_effort: 'medium' }, { mode: 'default' }] }],
     ['mcpServerStatus/list', { detail: 'full' }, { data: [], nextCursor: null }],
     ['configRequirements/read', {}, { requirements: null }],
