@@ -1,41 +1,19 @@
 // The loaded threads of the process: found, loaded once, recovered after a stop, and unloaded when idle.
 
-import type { Backend } from '../agent/backend.ts';
-import type { ToolParts } from '../agent/tools.ts';
-import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
-import type { Log } from '../base/log.ts';
-import type { Budgets } from '../config/budgets.ts';
 import { openMemoryHistory } from '../history/memory.ts';
 import type { EventToStore, History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
-import type { ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
+import type { ThreadMeta, ThreadSection, ThreadStatus } from '../model/thread.ts';
 import { Beginnings } from './beginnings.ts';
 import { ContextCache } from './context-cache.ts';
 import { noticesOf } from './event-notices.ts';
 import { eventsOfTurns, idleThread, loadThread } from './loading.ts';
-import type { NewestThread, Notice, Notices } from './notices.ts';
+import type { NewestThread, Notice } from './notices.ts';
+import type { RegistryParts } from './registry-parts.ts';
 import { ThreadRuntime } from './runtime.ts';
-
-export interface RegistryParts {
-  readonly history: History;
-  readonly backend: Backend;
-  readonly tools: ToolParts;
-  readonly notices: Notices;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Checks what is sent against its schemas: for tests and development. */
-  readonly validates: boolean;
-  /** Milliseconds after which a thread without listeners and turn is unloaded. */
-  readonly idleMs: () => number;
-  readonly budgets: () => Budgets;
-  /** Rejects settings that are wider than the operator's ceiling. */
-  readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
-  /** Folders below which remote people may name files. */
-  readonly remoteRoots: () => Promise<readonly string[]>;
-}
 
 interface Loaded {
   readonly tenant: string;
