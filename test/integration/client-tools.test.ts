@@ -158,6 +158,21 @@ test('a client that resumes in the middle of a call is not asked as well', async
   expect(second.questions()).toEqual([]);
 });
 
+test('calls of one answer are asked side by side, and each takes its own answer', async () => {
+  const { client, threadId } = await started();
+  const turnId = await startTurn(client, threadId, 'call lookup {"id":"A"}\ncall lookup {"id":"B"}');
+  const first = await client.asked(({ arguments: given }) => given.id === 'A');
+  const second = await client.asked(({ arguments: given }) => given.id === 'B');
+  second.answer({ contentItems: said('of B'), success: true });
+  first.answer({ contentItems: said('of A'), success: false });
+  await completed(client, turnId);
+  const calls = (await itemsOf(client, threadId)).filter(({ type }) => type === 'dynamicToolCall');
+  expect(calls.map(({ arguments: { id }, success, contentItems }) => [id, success, contentItems])).toEqual([
+    ['A', false, said('of A')],
+    ['B', true, said('of B')],
+  ]);
+});
+
 test('an answer that does not come is not waited for for ever', async () => {
   const clock = new ManualClock();
   const server = await startApp({ clock, config: { client_tool_timeout_seconds: 100 } });

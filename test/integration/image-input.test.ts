@@ -53,6 +53,20 @@ describe('input', () => {
     expect((await itemsOf(client, threadId))[0]).toMatchObject({ content: [{ type: 'localImage', path }] });
   });
 
+  test('a large file goes as it is, one that is larger than that is told in words', async () => {
+    const { model, server, turn } = await started();
+    const path = join(server.workspace, 'photo.jpg');
+    const photo = Buffer.alloc(10 * 2 ** 20, 1);
+    photo.set([0xff, 0xd8, 0xff]);
+    await writeFile(path, photo);
+    model.script(said('one'), said('two'));
+    await turn([{ type: 'localImage', path }]);
+    expect(words(inputOf(model, 0))).toContain(`data:image/jpeg;base64,${photo.toString('base64')}`);
+    await writeFile(path, Buffer.concat([photo, photo.subarray(0, 1)]));
+    await turn([{ type: 'localImage', path }]);
+    expect(words(inputOf(model, 1).slice(-1))).toContain('has more than 10485760 bytes');
+  });
+
   test.each([
     ['that is missing', undefined, /No such file or directory/],
     ['of text', Buffer.from('hello'), /no PNG, JPEG, GIF or WebP/],

@@ -1,11 +1,12 @@
 // The plan that a model proposes within a message: cut out of it while it streams, and shown beside it.
 
-import type { ItemId } from '../../model/ids.ts';
-import { newId } from '../../model/ids.ts';
+import { type ItemId, newId } from '../../model/ids.ts';
 import type { BackendEvent } from '../backend.ts';
 
 const OPENING = '<proposed_plan>';
 const CLOSING = '</proposed_plan>';
+/** Characters that are held back at most: whoever sends blanks without end gets them through. */
+const MAX_HELD = 1_000;
 
 type Phase = Extract<BackendEvent, { type: 'messageStarted' }>['phase'];
 /** A stretch of text and where it belongs. An empty one for the plan: it begins here. */
@@ -59,6 +60,7 @@ class PlanFinder {
 }
 
 function mayBecomeTag(line: string, tag: string): boolean {
+  if (line.length > MAX_HELD) return false;
   const begun = line.trimStart();
   return tag.startsWith(begun) || begun.trimEnd() === tag;
 }
@@ -68,7 +70,8 @@ export class PlanningMessage {
   readonly #id: ItemId;
   readonly #phase: Phase;
   readonly #finder = new PlanFinder();
-  #planId: ItemId | undefined;
+  readonly #planId = newId();
+  #hasPlan = false;
   #isShown = false;
   #hasStreamed = false;
   /** Blanks before the first word: a message of nothing else is none. */
@@ -94,10 +97,8 @@ export class PlanningMessage {
         .filter((piece) => piece.to === to)
         .map((piece) => piece.text)
         .join('');
-    if (this.#planId !== undefined || pieces.some(({ to }) => to === 'plan')) {
-      out.push(...this.#beginPlan());
-      out.push({ type: 'planCompleted', itemId: this.#planId ?? '', text: textOf('plan') });
-    }
+    if (this.#hasPlan || pieces.some(({ to }) => to === 'plan'))
+      out.push(...this.#beginPlan(), { type: 'planCompleted', itemId: this.#planId, text: textOf('plan') });
     const words = textOf('message');
     if (this.#isShown || words.trim() !== '') {
       out.push(...this.#show(), { type: 'messageCompleted', itemId: this.#id, text: words });
@@ -112,12 +113,12 @@ export class PlanningMessage {
   #tellPlan(text: string): BackendEvent[] {
     const begun = this.#beginPlan();
     if (text === '') return begun;
-    return [...begun, { type: 'planText', itemId: this.#planId ?? '', parts: [text] }];
+    return [...begun, { type: 'planText', itemId: this.#planId, parts: [text] }];
   }
 
   #tellWords(text: string): BackendEvent[] {
     const words = this.#blanks + text;
-    if (!this.#isShown && words.trim() === '') {
+    if (!this.#isShown && words.length <= MAX_HELD && words.trim() === '') {
       this.#blanks = words;
       return [];
     }
@@ -126,8 +127,8 @@ export class PlanningMessage {
   }
 
   #beginPlan(): BackendEvent[] {
-    if (this.#planId !== undefined) return [];
-    this.#planId = newId();
+    if (this.#hasPlan) return [];
+    this.#hasPlan = true;
     return [{ type: 'planStarted', itemId: this.#planId }];
   }
 

@@ -68,6 +68,13 @@ test('a plan that is cut off is told as far as it came, and the beginning of a t
   expect(textOf(events, 'planText')).toBe('x\n</prop');
 });
 
+test('blanks without end are not held back', () => {
+  const message = new PlanningMessage('m', null);
+  const events = Array.from({ length: 200_000 }, () => message.add(['  '])).flat();
+  expect(textOf(events, 'text').length).toBeGreaterThan(399_000);
+  expect(ended(message.complete('  '.repeat(200_000)), 'messageCompleted')[0]).toHaveLength(400_000);
+});
+
 test('a message that came whole is taken apart as well', () => {
   const message = new PlanningMessage('m', 'final_answer');
   const events = message.complete('Hi\n<proposed_plan>\nx\n</proposed_plan>');
