@@ -88,6 +88,6 @@ async function catalogueSource(id: string | undefined, parts: BackendParts): Pro
     configured: provider.models,
     chosen: isDefault ? config.model : null,
     contextWindow: config.model_context_window,
-    access: provider.listsModels ? await accessOf(provider, parts).catch(() => undefined) : undefined,
+    access: async () => (provider.listsModels ? accessOf(provider, parts).catch(() => undefined) : undefined),
   };
 }

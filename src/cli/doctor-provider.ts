@@ -14,6 +14,7 @@ import { bad, doubtful, type Finding, good } from './finding.ts';
 
 export interface ProviderCheck {
   readonly dataDirectory: string;
+  /** As it is in force. */
   readonly config: Config;
   /** Undefined: the configured one. */
   readonly provider: string | undefined;
@@ -36,7 +37,11 @@ export async function providerFindings(check: ProviderCheck): Promise<readonly F
       keys: createKeyStore(check.dataDirectory),
     });
     const model = id === defaultProviderId(config) ? config.model : null;
-    return await tried(about, access, model, http).catch((error: unknown) => [failure(about, access, error)]);
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    return await tried(about, access, model, http, signal).catch((error: unknown) => {
+      const reason = signal.aborted ? new Error(`no answer within ${LIMIT_MS / 1000} s`) : error;
+      return [failure(about, access, reason)];
+    });
   } catch (error) {
     return [bad(about, messageOf(error), 'correct its entry in config.yaml')];
   } finally {
@@ -58,8 +63,8 @@ async function tried(
   access: ProviderAccess,
   model: string | null,
   http: ModelHttp,
+  signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const signal = AbortSignal.timeout(LIMIT_MS);
   const where = new URL(access.baseUrl).origin;
   const listed = await listModels(access, http, signal).catch((error: unknown) => {
     if (hasNoList(error)) return undefined;

@@ -33,7 +33,10 @@ export async function doctor(options: {
     () => serverFindings(dataDirectory),
     () => [configFinding(state, join(dataDirectory, 'config.yaml'))],
     sandboxFindings,
-    () => providerFindings({ dataDirectory, config: state.config, provider, environment: process.env }),
+    () => {
+      if (state.problem) return [doubtful('provider', 'not tried', 'correct the configuration first')];
+      return providerFindings({ dataDirectory, config: state.config, provider, environment: process.env });
+    },
   ];
   for (const check of checks) {
     const found = await check();

@@ -19,7 +19,7 @@ const runtimeOn = (wire: 'responses' | 'chat' | 'anthropic', step: Step) => asyn
     provider: async () => ({ access: { ...accessTo(server), wire }, retries: { request: 0, stream: 0 } }),
     catalogue: async () => ({
       ...{ provider: 'scripted', chosen: 'scripted-model', contextWindow: null },
-      ...{ configured: {}, access: undefined },
+      ...{ configured: {}, access: async () => undefined },
     }),
   });
   const end = async () => {

@@ -112,6 +112,16 @@ describe('a model that refuses the view as too long', () => {
   });
 });
 
+test('a first message that is too long for the model does not spoil its thread', async () => {
+  const tooLong = status(400, { error: { message: 'no room', code: 'context_length_exceeded' } });
+  const { model, client, threadId } = await limited(tooLong, tooLong, saying(100, 'SUMMARY'), saying(100, 'ok'));
+  expect((await runTurn(client, threadId, 'x'.repeat(200_000))).status).toBe('failed');
+  expect((await runTurn(client, threadId, 'a short one')).status).toBe('completed');
+  expect(inputOf(model)).toContain('a short one');
+  expect(inputOf(model)).not.toContain('xxxxx');
+  await model.close();
+});
+
 test('the size of a thread that was loaded anew is estimated', async () => {
   const long = 'word '.repeat(2000);
   const { model, server, client, threadId } = await limited(

@@ -61,7 +61,7 @@ const repeats = (message: string, info: ErrorInfo): Verdict => ({ message, info,
 
 const tooLong = (): Verdict =>
   ends(
-    'This thread no longer fits into the context window of the model: begin a new thread or revert part of this one.',
+    'This thread no longer fits into the context window of the model: its next turn begins with a summary to make room.',
     'contextWindowExceeded',
   );
 const overloaded = (reason: string): Verdict =>

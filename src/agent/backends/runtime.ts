@@ -35,8 +35,8 @@ export interface ProviderSetup extends Pick<ModelRoute, 'retries' | 'compactToke
 
 /** What is known of a provider's models without asking it. */
 export interface CatalogueSource extends Omit<CatalogueParts, 'listed'> {
-  /** How to ask it; undefined: it is not to be asked. */
-  readonly access: ProviderAccess | undefined;
+  /** How to ask it; undefined: it is not to be asked. Looked up only where it may matter: turns ask for models, too. */
+  readonly access: () => Promise<ProviderAccess | undefined>;
 }
 
 /** The runtime over HTTP: providers are looked up anew for each turn, so that a changed configuration counts at once. */
@@ -62,7 +62,8 @@ export function createRuntimeBackend(options: {
       return { ...rest, client: modelClient(access, await http()), conceal: concealing(access) };
     },
     async models({ provider, waitMs } = {}) {
-      const { access, ...known } = await options.catalogue(provider);
+      const { access: accessOf, ...known } = await options.catalogue(provider);
+      const access = waitMs === undefined && listings.isEmpty ? undefined : await accessOf();
       if (access === undefined) return catalogueOf({ ...known, listed: [] });
       const listed = waitMs === undefined ? listings.known(access) : await listings.get(access, waitMs);
       return catalogueOf({ ...known, listed });

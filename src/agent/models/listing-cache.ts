@@ -34,6 +34,11 @@ export class ListingCache implements Closable {
     this.#clock = clock;
   }
 
+  /** Nobody has been asked yet. */
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
   /** What was heard last; asks nobody. */
   known(access: ProviderAccess): readonly ListedModel[] {
     return this.#entries.get(fingerprint(access))?.models ?? [];
