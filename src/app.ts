@@ -62,6 +62,7 @@ import { searchHandlers } from './threads/search-handlers.ts';
 import { sectionHandlers } from './threads/section-handlers.ts';
 import { shellHandlers } from './threads/shell-handlers.ts';
 import { createSubscribers } from './threads/subscriber.ts';
+import { terminalHandlers } from './threads/terminal-handlers.ts';
 import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
 import { workspacesOf } from './threads/workspaces.ts';
@@ -215,16 +216,13 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
       ...threadHandlers({ registry, settings, subscriberOf, instructions, clock, version }),
-      ...lifeHandlers(registry),
-      ...historyHandlers(registry),
+      ...[lifeHandlers, historyHandlers, listHandlers, searchHandlers, terminalHandlers].flatMap((of) => of(registry)),
       ...metadataHandlers(registry, settings),
       ...forkHandlers({ registry, settings, subscriberOf, clock, version }),
       ...goalHandlers(registry, clock),
       ...sectionHandlers(registry, clock),
       ...attachmentHandlers(registry, clock),
       ...queueHandlers(registry, settings),
-      ...listHandlers(registry),
-      ...searchHandlers(registry),
       ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
       ...shellHandlers({ registry, settings }),
       ...compactionHandlers(registry, settings),

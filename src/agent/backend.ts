@@ -1,6 +1,7 @@
 // What a backend may do (propose) and what the house does for it (dispose).
 
 import type { Closable } from '../base/close.ts';
+import type { ShellChoice } from '../children/shell-command.ts';
 import type { PermissionGrant, UserAnswers, UserQuestion } from '../model/approval.ts';
 import type { ClientToolContent } from '../model/client-tool.ts';
 import type { ContextItem } from '../model/context.ts';
@@ -116,9 +117,16 @@ export interface Command {
   readonly reason: string | null;
   /** Milliseconds after which the whole process tree is ended; undefined: no limit of its own. */
   readonly timeoutMs?: number;
+  /** Milliseconds after which the call ends and leaves the command running; undefined: it waits for the end. */
+  readonly yieldMs?: number;
+  /** On a terminal, which takes input; else it reads end-of-file at once. */
+  readonly onTerminal?: boolean;
+  /** Default: bash, or what the user has, as a login shell. */
+  readonly shell?: ShellChoice;
 }
 
-export type CommandResult =
+/** What a running or ended command has printed since it was last asked, each byte once, and how long the call took. */
+export type CommandReading =
   | {
       readonly kind: 'ran';
       readonly exitCode: number;
@@ -126,6 +134,11 @@ export type CommandResult =
       readonly durationMs: number;
       readonly timedOut: boolean;
     }
+  /** It runs on; the number is for `writeToCommand`. */
+  | { readonly kind: 'running'; readonly session: string; readonly output: string; readonly durationMs: number };
+
+export type CommandResult =
+  | CommandReading
   /** Somebody or some rule said no; the turn goes on, and the model is told the reason. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Somebody said no and that the turn is to end. */
@@ -173,10 +186,22 @@ export type ImageResult =
   | { readonly kind: 'image'; readonly url: string }
   /** It cannot be shown; the text tells the model why. */
   | { readonly kind: 'problem'; readonly problem: string };
+/** To a command of the thread that was left running. */
+export interface CommandInput {
+  readonly session: string;
+  /** Empty: only looks. The character U+0003 interrupts what runs on a terminal, and ends what does not. */
+  readonly chars: string;
+  /** Milliseconds after which the call ends even if the command has not. */
+  readonly waitMs: number;
+}
+
+export type WriteResult = CommandReading | { readonly kind: 'refused'; readonly reason: string };
 
 /** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
 export interface ToolHost {
   runCommand(item: ItemId, command: Command): Promise<CommandResult>;
+  /** No item of its own: it is part of the command's. */
+  writeToCommand(input: CommandInput): Promise<WriteResult>;
   /** All of them, or none; calls of one turn are made one after the other. */
   changeFiles(item: ItemId, changes: readonly FileChange[]): Promise<ChangeResult>;
   /** Asks people; no item. What they allow holds for this turn or while the thread is loaded, and is never more than asked. */

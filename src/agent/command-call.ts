@@ -1,10 +1,8 @@
 // One shell line of a model: decided about, asked about, run in its sandbox, shown as an item.
 
-import { randomInt } from 'node:crypto';
-import { StringDecoder } from 'node:string_decoder';
 import type { RunsAs, Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
-import { cancelledBy, throwIfAborted } from '../base/signals.ts';
+import { onAbort, throwIfAborted } from '../base/signals.ts';
 import { commandActions } from '../children/command-actions.ts';
 import { checkFolder } from '../children/program.ts';
 import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
@@ -13,18 +11,26 @@ import { displayCommand } from '../children/shell-quote.ts';
 import type { ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
-import { runCommand as runToEnd } from '../process/runner.ts';
 import type { Command, CommandResult } from './backend.ts';
-import { endedCommand } from './command-item.ts';
 import { commandSandbox } from './command-sandbox.ts';
 import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
 import { permissionsOf } from './permissions.ts';
+import type { SessionStart } from './session.ts';
+import type { CommandSessions } from './sessions.ts';
 import type { ToolParts } from './tools.ts';
 import { decideLine, lineDigest } from './verdicts.ts';
 
 type CommandItem = ItemOf<'commandExecution'>;
 type CommandProposal = ProposalOf<'command'>;
+
+const TERMINAL_SIZE = { rows: 24, cols: 80 };
+const PLAIN_TERMINAL = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat' };
+
+const TOO_MANY = 'too many commands run in this thread already; end one of them first';
+
+/** For waiting that is ended by the end of what is waited for. */
+const UNENDING = new AbortController().signal;
 
 export class CommandCall {
   readonly #port: TurnPort;
@@ -34,6 +40,7 @@ export class CommandCall {
   readonly #signal: AbortSignal;
   /** Takes what may still have effects after the call has returned. */
   readonly #track: (work: Promise<unknown>) => void;
+  readonly #sessions: CommandSessions;
   readonly #argv: readonly [string, string, string];
 
   constructor(
@@ -43,6 +50,7 @@ export class CommandCall {
     command: Command,
     signal: AbortSignal,
     track: (work: Promise<unknown>) => void,
+    sessions: CommandSessions,
   ) {
     this.#port = port;
     this.#parts = parts;
@@ -50,10 +58,12 @@ export class CommandCall {
     this.#command = command;
     this.#signal = signal;
     this.#track = track;
-    this.#argv = shellCommand(command.line, parts.environment.SHELL);
+    this.#sessions = sessions;
+    this.#argv = shellCommand(command.line, parts.environment.SHELL, command.shell);
   }
 
   async run(wanted: ItemId): Promise<CommandResult> {
+    if (this.#sessions.isFull) return { kind: 'refused', reason: TOO_MANY };
     const verdict = await this.#decide();
     if (verdict.decision === 'deny') return this.#deny(verdict.rule);
     const itemId = await this.#port.uniqueItemId(wanted, 'call');
@@ -100,33 +110,34 @@ export class CommandCall {
     return refusedAs(refusal);
   }
 
+  /** The command lives in a session, which completes its item; this call waits no longer for it than it was asked to. */
   async #effect(item: CommandItem, runs: RunsAs): Promise<CommandResult> {
     throwIfAborted(this.#signal);
-    const text = new StringDecoder('utf8');
-    const send = async (piece: string) => {
-      if (piece === '') return;
-      const { turnId } = this.#port;
-      await this.#port.stream({ type: 'delta', turnId, itemId: item.id, stream: 'output', parts: [piece] });
+    if (this.#sessions.isFull) return this.#refuse(item, { reason: TOO_MANY, endsTurn: false });
+    const { cwd, line, timeoutMs, yieldMs } = this.#command;
+    const request = {
+      argv: this.#argv,
+      cwd,
+      ...this.#surroundings(),
+      policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, permissionsOf(this.#port)),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    const result = await runToEnd(
-      {
-        argv: this.#argv,
-        cwd: this.#command.cwd,
-        env: this.#parts.environment,
-        policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, permissionsOf(this.#port)),
-        ...(this.#command.timeoutMs === undefined ? {} : { timeoutMs: this.#command.timeoutMs }),
-        onOutput: (chunk) => send(text.write(chunk)),
-      },
-      this.#parts.runner,
-      this.#signal,
-    );
-    this.#track(result.settled);
-    await send(text.end());
-    const mark = runs === 'unavailable' ? { sandbox: 'unavailable' as const } : {};
-    await this.#complete({ ...endedCommand(item, result, this.#parts.clock.now()), ...mark });
-    if (result.aborted) throw cancelledBy(this.#signal);
-    const { exitCode, output, durationMs, timedOut } = result;
-    return { kind: 'ran', exitCode, output, durationMs, timedOut };
+    const session = this.#sessions.begin({ port: this.#port, item, line, request, runs }, this.#parts);
+    const off = onAbort(this.#signal, () => void session.end());
+    try {
+      const reading = await session.read(yieldMs, UNENDING);
+      throwIfAborted(this.#signal);
+      return reading;
+    } finally {
+      off();
+      if (!session.isLeft) this.#track(session.settled);
+    }
+  }
+
+  /** Programs on a terminal take it for a person's unless they are told. */
+  #surroundings(): Pick<SessionStart['request'], 'env' | 'terminal'> {
+    const env = this.#parts.environment;
+    return this.#command.onTerminal ? { env: { ...env, ...PLAIN_TERMINAL }, terminal: TERMINAL_SIZE } : { env };
   }
 
   async #complete(item: CommandItem): Promise<void> {
@@ -143,7 +154,7 @@ export class CommandCall {
       () => true,
       () => false,
     );
-    return { ...item, source: 'unifiedExecStartup', processId: canStart ? String(randomInt(10_000, 100_000)) : null };
+    return { ...item, source: 'unifiedExecStartup', processId: canStart ? this.#sessions.freeNumber() : null };
   }
 
   #newItem(id: ItemId): CommandItem {
@@ -191,7 +202,7 @@ export class CommandCall {
   }
 
   #operationDigest(runs: RunsAs): string {
-    return lineDigest({ argv: this.#argv, cwd: this.#command.cwd }, runs);
+    return lineDigest({ ...this.#command, argv: this.#argv }, runs);
   }
 
   #isWhatWasShown(proposal: CommandProposal): boolean {

@@ -79,6 +79,7 @@ const ONLY_SUMMARY = 'only a summary is asked for';
 
 const NO_TOOLS: ToolHost = {
   runCommand: async () => ({ kind: 'refused', reason: ONLY_SUMMARY }),
+  writeToCommand: async () => ({ kind: 'refused', reason: ONLY_SUMMARY }),
   changeFiles: async () => ({ kind: 'refused', reason: ONLY_SUMMARY }),
   requestPermissions: async () => ({ permissions: NO_PERMISSIONS, scope: 'turn' }),
   askUser: async () => ({ answers: {} }),

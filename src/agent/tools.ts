@@ -19,9 +19,11 @@ import type {
   ClientToolCall,
   ClientToolResult,
   Command,
+  CommandInput,
   CommandResult,
   ImageResult,
   ToolHost,
+  WriteResult,
 } from './backend.ts';
 import { callClientTool } from './client-call.ts';
 import { CommandCall } from './command-call.ts';
@@ -32,6 +34,8 @@ import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
 import { requestPermissions } from './permission-request.ts';
+import { INTERRUPT } from './session.ts';
+import type { CommandSessions } from './sessions.ts';
 import { askUser } from './user-question.ts';
 
 export interface ToolParts {
@@ -58,8 +62,13 @@ export interface TurnTools extends ToolHost {
   diff(): EventOf<'turnDiffUpdated'> | undefined;
 }
 
-/** `signal` ends whatever they run. */
-export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSignal): TurnTools {
+/** `signal` ends whatever they run, but for commands that their calls have left running in `sessions`. */
+export function createToolHost(
+  port: TurnPort,
+  parts: ToolParts,
+  sessions: CommandSessions,
+  signal: AbortSignal,
+): TurnTools {
   const underWay = new Set<Promise<unknown>>();
   const track = (work: Promise<unknown>) => {
     underWay.add(work);
@@ -70,7 +79,7 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
     if (!port.settings().hasEnvironment)
       return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
     const shell = await loadShellParser();
-    const call = new CommandCall(port, parts, shell, command, signal, track);
+    const call = new CommandCall(port, parts, shell, command, signal, track, sessions);
     const { item, proposal } = port.standing(itemId) ?? {};
     return item?.type === 'commandExecution' && proposal?.kind === 'command'
       ? call.goOn(item, proposal)
@@ -113,6 +122,7 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
     };
   return {
     runCommand: tracked(runCommand),
+    writeToCommand: tracked((input) => writeToCommand(input, sessions, port, signal)),
     changeFiles: tracked(changeFiles),
     requestPermissions: tracked((callId, wish) => requestPermissions(port, parts, callId, wish, signal)),
     askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
@@ -127,6 +137,25 @@ export function createToolHost(port: TurnPort, parts: ToolParts, signal: AbortSi
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
+}
+
+async function writeToCommand(
+  { session: number, chars, waitMs }: CommandInput,
+  sessions: CommandSessions,
+  port: TurnPort,
+  signal: AbortSignal,
+): Promise<WriteResult> {
+  throwIfAborted(signal);
+  const session = sessions.find(number);
+  if (!session) return { kind: 'refused', reason: `no command with the session ID ${number} runs here` };
+  if (chars === '') return session.look(waitMs, port, signal);
+  if (!session.takes(chars)) {
+    const reason = 'this command was started without a terminal and takes no input but U+0003, which ends it';
+    return { kind: 'refused', reason };
+  }
+  // To end it needs no consent.
+  const barred = chars === INTERRUPT ? undefined : session.barredFor(port);
+  return barred === undefined ? session.write(chars, waitMs, port, signal) : { kind: 'refused', reason: barred };
 }
 
 /** The diff of a turn that goes on begins with what its earlier patches did. */

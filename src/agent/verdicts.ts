@@ -22,6 +22,8 @@ export interface Line {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly escalate: boolean;
+  /** It can be typed into. */
+  readonly onTerminal?: boolean;
 }
 
 export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellParser, line: Line): Promise<Verdict> {
@@ -47,8 +49,8 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
 }
 
 /** The same for the same operation only. */
-export const lineDigest = ({ argv, cwd }: Pick<Line, 'argv' | 'cwd'>, runs: RunsAs): string =>
-  fingerprint({ argv, cwd, runs });
+export const lineDigest = ({ argv, cwd, onTerminal }: Omit<Line, 'line' | 'escalate'>, runs: RunsAs): string =>
+  fingerprint({ argv, cwd, runs, ...(onTerminal ? { onTerminal } : {}) });
 
 /** Files that are about to be changed, by real path. */
 export interface Files {

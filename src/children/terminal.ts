@@ -7,6 +7,7 @@ import { ReadStream } from 'node:tty';
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { once } from '../base/lazy.ts';
+import { throwIfAborted } from '../base/signals.ts';
 
 export interface TerminalSize {
   readonly rows: number;
@@ -61,9 +62,12 @@ export class Terminal {
     this.output = this.#output;
   }
 
-  /** Types bytes into the terminal, in order; settles when it took all of them, rejects as *conflict* when it is closed. */
-  write(bytes: Buffer): Promise<void> {
-    const writing = this.#writing.then(() => this.#write(bytes));
+  /**
+   * Types bytes into the terminal, in order; settles when it took all of them. Rejects as *conflict* when it is closed, and as
+   * *cancelled* when the signal aborts: what it has not taken by then is not typed.
+   */
+  write(bytes: Buffer, signal?: AbortSignal): Promise<void> {
+    const writing = this.#writing.then(() => this.#write(bytes, signal));
     this.#writing = writing.catch(() => {});
     return writing;
   }
@@ -88,16 +92,17 @@ export class Terminal {
     this.#output.destroy();
   }
 
-  async #write(bytes: Buffer): Promise<void> {
+  async #write(bytes: Buffer, signal: AbortSignal | undefined): Promise<void> {
     let pause = 2;
     for (let rest = bytes; rest.length > 0; ) {
+      if (signal) throwIfAborted(signal);
       this.#requireOpen();
       const taken = this.#writeSome(rest);
       rest = rest.subarray(taken);
       if (rest.length === 0) return;
       // A terminal cannot be waited for: it is tried again.
       pause = taken > 0 ? 2 : Math.min(pause * 2, 50);
-      await sleep(this.#clock, pause);
+      await sleep(this.#clock, pause, signal);
     }
   }
 

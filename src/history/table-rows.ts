@@ -1,6 +1,7 @@
 // The tables of a thread as rows: reads for the derivation, and writes of what it gives.
 
-import type { ThreadId } from '../model/ids.ts';
+import type { DeltaEvent, StoredEvent } from '../model/event.ts';
+import type { ItemId, ThreadId } from '../model/ids.ts';
 import { attach, detach } from './attachments.ts';
 import { ENDLESS, type Keys } from './keys.ts';
 import { decode, encodeRow } from './records.ts';
@@ -54,18 +55,26 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
     }
     case 'turnClosed':
       rows.remove(keys.openTurn(id, change.row.id));
-      removeDeltas(rows, keys, id, change.row);
+      removeDeltas(rows, keys, id, change.row, (itemId) => !change.running.includes(itemId));
       noteMessages(rows, keys, id, change.row.endSeq ?? change.row.seq);
+      return;
+    case 'itemClosed':
+      removeDeltas(rows, keys, id, change.turn, (itemId) => itemId === change.itemId);
       return;
     case 'turnReverted':
       revert(rows, keys, id, change.row);
   }
 }
 
-function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {
+/** Those of the turn, or of the items of it that `goes` names. */
+function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan, goes?: (itemId: ItemId) => boolean): void {
   const range = { from: keys.deltasFrom(id, turn.seq), to: keys.deltasFrom(id, ENDLESS) };
   const deltas = rows.scan({ ...range, limit: Infinity });
-  for (const { key } of deltas) if (keys.isDelta(key, turn.id)) rows.remove(key);
+  for (const row of deltas) {
+    if (!keys.isDelta(row.key, turn.id)) continue;
+    if (!goes || row.isDamaged || goes(decode<StoredEvent<DeltaEvent>>(row.text).value.event.itemId))
+      rows.remove(row.key);
+  }
 }
 
 function revert(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {

@@ -30,8 +30,10 @@ export type Change =
   | { readonly change: 'turnOpened'; readonly turnId: TurnId; readonly seq: Seq }
   | { readonly change: 'attachment'; readonly seq: Seq; readonly attachment: Attachment }
   | { readonly change: 'attachmentRemoved'; readonly attachmentType: string; readonly identityKey: string }
-  /** The turn is no longer open, and its deltas go. */
-  | { readonly change: 'turnClosed'; readonly row: TurnSpan }
+  /** The turn is no longer open, and its deltas go, but for those of the items named. */
+  | { readonly change: 'turnClosed'; readonly row: TurnSpan; readonly running: readonly ItemId[] }
+  /** An item of a turn that has ended is over too, and its deltas go. */
+  | { readonly change: 'itemClosed'; readonly turn: TurnSpan; readonly itemId: ItemId }
   /** The turn, its items and its context leave the tables. */
   | { readonly change: 'turnReverted'; readonly row: TurnSpan };
 
@@ -52,7 +54,7 @@ const NOTHING: readonly Change[] = [];
 
 /** A row as an older version of this program may have written it, with the members that came later. */
 export const wholeMeta = (stored: ThreadMeta): ThreadMeta => ({ ...LATER_MEMBERS, ...stored });
-const LATER_MEMBERS = { goal: null, queue: [], section: null } satisfies Partial<ThreadMeta>;
+const LATER_MEMBERS = { goal: null, queue: [], section: null, terminals: [] } satisfies Partial<ThreadMeta>;
 
 export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
   const { event, seq } = stored;
@@ -92,8 +94,13 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
     case 'turnStarted':
       return startTurn(meta, stored, event);
     case 'itemStarted':
-    case 'itemCompleted':
       return { meta, changes: placeItem(seq, event, tables) };
+    case 'itemCompleted':
+      return completeItem(meta, seq, event, tables);
+    case 'terminalLeft': {
+      const { turnId, itemId } = event;
+      return { meta: { ...meta, terminals: [...meta.terminals, { turnId, itemId }] }, changes: NOTHING };
+    }
     case 'contextAdded':
       return { meta, changes: addContext(seq, event.turnId, tables) };
     case 'turnCompleted':
@@ -152,6 +159,19 @@ function placeItem(
   const row = withItem(turn, item, seq);
   if (row !== turn) changes.push({ change: 'turn', row });
   return changes;
+}
+
+function completeItem(meta: ThreadMeta, seq: Seq, event: EventOf<'itemCompleted'>, tables: TableReader): Derived {
+  const changes = placeItem(seq, event, tables);
+  const { id } = event.item;
+  const terminals = meta.terminals.filter(({ itemId }) => itemId !== id);
+  if (terminals.length === meta.terminals.length) return { meta, changes };
+  const turn = tables.turn(event.turnId);
+  const hasEnded = turn?.endSeq !== undefined;
+  return {
+    meta: { ...meta, terminals },
+    changes: hasEnded ? [...changes, { change: 'itemClosed', turn, itemId: id }] : changes,
+  };
 }
 
 /** What follows from the beginning of an item of which only the place is left. */
@@ -214,7 +234,11 @@ function completeTurn(
     meta: after,
     changes: [
       { change: 'turn', row },
-      { change: 'turnClosed', row },
+      {
+        change: 'turnClosed',
+        row,
+        running: meta.terminals.flatMap(({ turnId, itemId }) => (turnId === row.id ? [itemId] : [])),
+      },
     ],
   };
 }
@@ -231,7 +255,12 @@ function revertTurns(meta: ThreadMeta, event: EventOf<'turnsReverted'>, tables: 
       ? { ...meta.readState, firstUnread: null }
       : meta.readState;
   return {
-    meta: { ...meta, turnCount: Math.max(0, meta.turnCount - rows.length), readState },
+    meta: {
+      ...meta,
+      turnCount: Math.max(0, meta.turnCount - rows.length),
+      readState,
+      terminals: meta.terminals.filter(({ turnId }) => !event.turnIds.includes(turnId)),
+    },
     changes: rows.map((row) => ({ change: 'turnReverted', row })),
   };
 }

@@ -165,6 +165,7 @@ const PASSING: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   'approvalResolved',
   'turnDiffUpdated',
   'planUpdated',
+  'terminalInteraction',
 ]);
 
 /** Says of each record, from the newest to the oldest, whether something that is shown follows from it. */

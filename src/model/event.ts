@@ -75,6 +75,16 @@ export const ThreadEvent = schema(() =>
     }),
     /** A numbered part of a reasoning summary begins. */
     z.object({ type: z.literal('summaryPartAdded'), ...inTurn, itemId: z.string(), index: z.number() }),
+    /** The command of the item runs on while the turn does something else, and maybe after it. */
+    z.object({ type: z.literal('terminalLeft'), ...inTurn, itemId: z.string() }),
+    /** The turn writes to the command of an item that may be of an earlier turn, or looks at it: nothing is written then. */
+    z.object({
+      type: z.literal('terminalInteraction'),
+      ...inTurn,
+      itemId: z.string(),
+      processId: z.string(),
+      stdin: z.string(),
+    }),
     /** All that patches have changed in the turn so far, as git shows it. */
     z.object({ type: z.literal('turnDiffUpdated'), ...inTurn, diff: z.string() }),
     /** The agent's list of steps as it is now. */

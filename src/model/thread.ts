@@ -147,6 +147,8 @@ export const ThreadMeta = schema(() =>
     /** First in, first out. */
     queue: z.array(QueuedSubmission()),
     section: SectionPlace().nullable(),
+    /** Commands that were left running and have not ended. */
+    terminals: z.array(z.object({ turnId: z.string(), itemId: z.string() })),
     /** The last turn ended as failed, and none has begun since. */
     failed: z.boolean(),
   }),

@@ -5,8 +5,8 @@ import { AppError } from '../base/errors.ts';
 import type { Terminal } from '../children/terminal.ts';
 
 export interface ProcessInput {
-  /** Settles when the process's side has taken the bytes; rejects as *conflict* when it never will. */
-  write(bytes: Buffer): Promise<void>;
+  /** Settles when the process's side has taken the bytes; rejects as *conflict* when it never will, and stops when `signal` aborts. */
+  write(bytes: Buffer, signal?: AbortSignal): Promise<void>;
   /** Ends the input behind what was written. */
   end(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const END_OF_INPUT = Buffer.from('\n\x04');
 /** A terminal cannot be closed from one side: its program is told the end as by somebody at a keyboard. */
 export function terminalInput(terminal: Terminal): ProcessInput {
   return {
-    write: (bytes) => terminal.write(bytes),
+    write: (bytes, signal) => terminal.write(bytes, signal),
     end: () => terminal.write(END_OF_INPUT),
   };
 }

@@ -23,7 +23,7 @@ export interface StoredThread {
 export interface ThreadAccess {
   /** Loads the thread unless it is; rejects as *notFound* in the words that clients of the reference look for. */
   loaded(context: Context, id: ThreadId): Promise<ThreadRuntime>;
-  /** Does not load it; rejects as *notFound*. */
+  /** Does not load it, but for what has to be told of commands that ran when the server was killed; rejects as *notFound*. */
   stored(context: Context, id: ThreadId): Promise<StoredThread>;
 }
 
@@ -38,9 +38,13 @@ export function createAccess(registry: ThreadRegistry): ThreadAccess {
       }
     },
     async stored(context, id) {
-      const runtime = registry.find(tenantOf(context), id);
-      const store = await registry.storeOf(tenantOf(context), id);
-      const meta = runtime?.meta ?? (await store?.meta(id));
+      const tenant = tenantOf(context);
+      const store = await registry.storeOf(tenant, id);
+      const ready = registry.find(tenant, id);
+      const row = ready?.meta ?? (await store?.meta(id));
+      const hasOpenEnds = !ready && row !== undefined && row.terminals.length > 0;
+      const runtime = hasOpenEnds ? await registry.load(tenant, id) : ready;
+      const meta = runtime?.meta ?? row;
       if (!store || !meta) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
       return { store, meta, status: runtime?.status ?? NOT_LOADED, runtime };
     },

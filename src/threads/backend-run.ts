@@ -4,6 +4,7 @@ import type { Backend, Steering, ToolHost, TurnRequest } from '../agent/backend.
 import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
 import { takesImages } from '../agent/modalities.ts';
+import type { CommandSessions } from '../agent/sessions.ts';
 import { createToolHost, type ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
@@ -21,6 +22,8 @@ export interface BackendRun {
   readonly thread: ThreadLog;
   readonly backend: Backend;
   readonly tools: ToolParts;
+  /** The commands of the thread that run. */
+  readonly sessions: CommandSessions;
   readonly steering: Steering;
   readonly outputSchema?: unknown;
   /** Why nothing more may be asked or done, once that is so. */
@@ -37,8 +40,8 @@ export interface BackendOutcome {
 
 /** When it settles nothing of the backend and its tools is left. */
 export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<BackendOutcome> {
-  const { port, backend, clock, log, thread, tools, spent } = run;
-  const { result, diff } = await withTools(port, tools, signal, (host) => {
+  const { port, backend, clock, log, thread, tools, sessions, spent } = run;
+  const { result, diff } = await withTools(port, { tools, sessions }, signal, (host) => {
     const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
       const request = await requestOf(run, room);
       const { usage } = thread.accepted.meta;
@@ -46,19 +49,24 @@ export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<
     };
     return untilDone(run, ask, signal);
   });
+  if (signal.aborted || result.status === 'interrupted') await sessions.end([port.turnId]);
   return { end: result, diff };
 }
 
 /** Gives a turn's work its tools, and ends whatever of them still runs when the work is over. */
 export async function withTools<T>(
   port: TurnPort,
-  tools: ToolParts,
+  { tools, sessions }: { readonly tools: ToolParts; readonly sessions: CommandSessions },
   signal: AbortSignal,
   work: (host: ToolHost) => Promise<T>,
 ): Promise<{ readonly result: T; readonly diff: EventOf<'turnDiffUpdated'> | undefined }> {
   const over = new AbortController();
-  const free = onAbort(signal, () => over.abort(signal.reason));
-  const host = createToolHost(port, tools, over.signal);
+  const free = onAbort(signal, () => {
+    over.abort(signal.reason);
+    // What earlier turns have left running goes on.
+    void sessions.end([port.turnId]);
+  });
+  const host = createToolHost(port, tools, sessions, over.signal);
   let result: T;
   try {
     result = await work(host);

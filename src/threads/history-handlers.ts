@@ -88,10 +88,5 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
       const { store } = await stored(context, threadId);
       return { data: await itemEntries(store, threadId, turnId, itemIds) };
     },
-
-    threadBackgroundTerminalsList: async ({ threadId }, context) => {
-      await stored(context, threadId);
-      return { data: [], nextCursor: null };
-    },
   });
 }

@@ -1,7 +1,7 @@
 // What changes or reads the history of a thread as a whole, as declared methods.
 
 import { z } from 'zod';
-import { freeJson, JsonObject, optional } from '../model/schema.ts';
+import { freeJson, JsonObject } from '../model/schema.ts';
 import { Thread } from '../model/thread.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
 import { ItemEntry } from './list-methods.ts';
@@ -50,20 +50,9 @@ export const threadItemsRead = request('thread/items/read', {
   experimental: true,
 });
 
-/** Commands end with their turn: none runs on in the background. */
-export const threadBackgroundTerminalsList = request('thread/backgroundTerminals/list', {
-  params: () => z.object({ ...threadId(), cursor: optional(z.string()), limit: optional(z.int().min(0)) }),
-  result: () => z.object({ data: z.array(z.never()), nextCursor: z.null() }),
-  queue: unqueued,
-  needs: 'thread:read',
-  mutates: false,
-  experimental: true,
-});
-
 export const historyMethods = {
   threadRevert,
   threadRollback,
   threadInjectItems,
   threadItemsRead,
-  threadBackgroundTerminalsList,
 };

@@ -62,6 +62,7 @@ function isOfTurns({ type }: ThreadEvent): boolean {
     type === 'turnStarted' ||
     type === 'itemStarted' ||
     type === 'itemCompleted' ||
+    type === 'terminalLeft' ||
     type === 'contextAdded' ||
     type === 'usageReported' ||
     type === 'errorReported' ||

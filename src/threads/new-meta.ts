@@ -42,6 +42,7 @@ export function newMeta({ id, atMs, settings, session, version }: Beginning): Th
     goal: null,
     queue: [],
     section: null,
+    terminals: [],
     failed: false,
   };
 }

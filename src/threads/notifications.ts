@@ -70,6 +70,9 @@ export const itemCompleted = notification('item/completed', () =>
 export const agentMessageDelta = notification('item/agentMessage/delta', delta);
 export const planDelta = notification('item/plan/delta', delta);
 export const commandOutputDelta = notification('item/commandExecution/outputDelta', delta);
+export const terminalInteraction = notification('item/commandExecution/terminalInteraction', () =>
+  z.object({ ...ofItem, processId: z.string(), stdin: z.string() }),
+);
 export const reasoningSummaryPartAdded = notification('item/reasoning/summaryPartAdded', () =>
   z.object({ ...ofItem, summaryIndex: z.number() }),
 );
@@ -122,6 +125,7 @@ export const threadNotifications = {
   agentMessageDelta,
   planDelta,
   commandOutputDelta,
+  terminalInteraction,
   reasoningSummaryPartAdded,
   reasoningSummaryTextDelta,
   reasoningTextDelta,

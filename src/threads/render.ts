@@ -121,6 +121,10 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
       const { turnId, itemId, index } = event;
       return [frame(tell.reasoningSummaryPartAdded, { threadId, turnId, itemId, summaryIndex: index }, seq)];
     }
+    case 'terminalInteraction': {
+      const { turnId, itemId, processId, stdin } = event;
+      return [frame(tell.terminalInteraction, { threadId, turnId, itemId, processId, stdin }, seq)];
+    }
     case 'turnDiffUpdated':
       return [frame(tell.turnDiffUpdated, { threadId, turnId: event.turnId, diff: event.diff }, seq)];
     case 'planUpdated': {
@@ -207,6 +211,7 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     case 'threadUnread':
     case 'gitInfoChanged':
     case 'contextAdded':
+    case 'terminalLeft':
     case 'steered':
       return [];
   }

@@ -3,6 +3,7 @@
 import type { Backend, TurnRequest } from '../agent/backend.ts';
 import { runTurn } from '../agent/loop.ts';
 import { hintOf, questionOf, quiet, REVIEW_INSTRUCTIONS, type ReviewTarget, reviewText } from '../agent/review.ts';
+import { CommandSessions } from '../agent/sessions.ts';
 import type { ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
@@ -61,12 +62,14 @@ async function lookedAt(
   const port = { ...turn, settings: () => readingOnly(turn.settings()) };
   const reviewer = quiet(backend);
   const request = requestOf(target, port);
-  const { result: end } = await withTools(port, tools, signal, (host) =>
+  // Nobody else knows of what the reviewer runs.
+  const sessions = new CommandSessions();
+  const { result: end } = await withTools(port, { tools, sessions }, signal, (host) =>
     runTurn(
       { port, backend: reviewer.backend, tools: host, request, usage, now: () => clock.now(), spent, log },
       signal,
     ),
-  );
+  ).finally(() => sessions.close());
   if (end.status === 'failed') throw new TurnFailed(end.error);
   if (end.status !== 'completed') throw cancelledBy(signal);
   return reviewer.words();

@@ -2,6 +2,7 @@
 
 import type { Backend } from '../agent/backend.ts';
 import type { TurnEnd } from '../agent/loop.ts';
+import type { CommandSessions } from '../agent/sessions.ts';
 import type { ToolParts } from '../agent/tools.ts';
 import { SERVER_STOPS } from '../approvals/broker.ts';
 import type { Grants } from '../approvals/grants.ts';
@@ -33,6 +34,8 @@ export interface TurnParts {
   readonly grants: Grants;
   readonly budgets: () => Budgets;
   readonly calls: ClientCalls;
+  /** The commands of the thread that run. */
+  readonly sessions: CommandSessions;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -199,11 +202,11 @@ export class RunningTurn {
   }
 
   async #runBackend(): Promise<TurnEnd> {
-    const { backend, clock, log, tools } = this.#parts;
+    const { backend, clock, log, tools, sessions } = this.#parts;
     const { turn } = this.#thread.accepted;
     // A turn that begins has asked nothing yet.
     const isResumed = turn !== null && turn.questions.size > 0;
-    const parts = { backend, tools, clock, log, thread: this.#thread, steering: this.#steering };
+    const parts = { backend, tools, sessions, clock, log, thread: this.#thread, steering: this.#steering };
     const port = this.#port(isResumed);
     const spent = () => this.#budget.spent();
     const run = {

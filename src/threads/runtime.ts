@@ -1,6 +1,7 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
 import type { ReviewTarget } from '../agent/review.ts';
+import { CommandSessions } from '../agent/sessions.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
@@ -20,6 +21,7 @@ import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { shownInput } from './shown-input.ts';
 import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
+import { terminalEndings } from './terminals.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadQueue } from './thread-queue.ts';
 import { endingEvents } from './turn-ending.ts';
@@ -32,6 +34,8 @@ export class ThreadRuntime implements Closable {
   readonly #parts: RuntimeParts;
   readonly #grants = new Grants();
   readonly #calls: ClientCalls;
+  /** The commands of its turns that run. */
+  readonly sessions = new CommandSessions();
   readonly #mailbox = new Mailbox();
   readonly #log: ThreadLog;
   readonly #slot: TurnSlot;
@@ -45,6 +49,7 @@ export class ThreadRuntime implements Closable {
     const published = (events: readonly StoredEvent[]) => parts.published(this, events);
     const failed = () => {
       this.#running?.leave();
+      void this.sessions.close();
       parts.failed(this);
     };
     const { contexts, validates } = parts;
@@ -215,7 +220,7 @@ export class ThreadRuntime implements Closable {
     await running.interrupt();
   }
 
-  /** Ends whatever runs and makes a change before anything that waits can begin. */
+  /** Ends whatever runs, commands that were left running too, and makes a change before anything that waits can begin. */
   async betweenTurns<T>(change: () => Promise<T>): Promise<T> {
     const release = this.queue.holdBack();
     try {
@@ -226,6 +231,7 @@ export class ThreadRuntime implements Closable {
         await running.interrupt();
         await running.done;
       }
+      await this.sessions.end();
       return await change();
     } finally {
       release();
@@ -234,6 +240,9 @@ export class ThreadRuntime implements Closable {
 
   /** After a restart: goes on with a turn that only waits for people, or ends one that the stop of the server cut off. */
   async recover(texts: ReadonlyMap<ItemId, string>): Promise<void> {
+    const { meta, head } = this.#log.accepted;
+    const endings = await terminalEndings(this.#parts.store, meta, head, this.#parts.clock.now());
+    if (endings.length > 0) await this.#log.append(endings);
     const thread = this.#log.accepted;
     if (!thread.turn) return;
     const context = await this.#log.context();
@@ -252,7 +261,7 @@ export class ThreadRuntime implements Closable {
   /** Ends what runs without ending turns that only wait for people; everything accepted is on disk when this settles. */
   readonly close = closeOnce(async () => {
     this.#running?.leave();
-    await this.#running?.done;
+    await Promise.all([this.#running?.done, this.sessions.close()]);
     await this.#mailbox.close();
     await this.#log.settled();
     this.#log.forget();
@@ -278,10 +287,11 @@ export class ThreadRuntime implements Closable {
     if (active !== undefined) throw isBusy(this.threadId, active);
   }
 
-  #prepare(turnId: TurnId, own?: OwnTurn): RunningTurn {
+  #prepare(turnId: TurnId, work?: OwnTurn): RunningTurn {
     const { store, backend, tools, budgets, clock, log } = this.#parts;
-    const turnParts = { store, backend, tools, grants: this.#grants, calls: this.#calls, budgets, clock, log };
-    return new RunningTurn(turnId, this.#log, turnParts, own);
+    const own = { grants: this.#grants, calls: this.#calls, sessions: this.sessions };
+    const turnParts = { store, backend, tools, budgets, clock, log, ...own };
+    return new RunningTurn(turnId, this.#log, turnParts, work);
   }
 
   async #drive(running: RunningTurn): Promise<void> {

@@ -116,6 +116,11 @@ function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTu
       const { proposal, requestId } = event;
       return { ...turn, questions: new Map(turn.questions).set(proposal.id, { proposal, requestId, seq }) };
     }
+    case 'terminalLeft': {
+      const items = new Map(turn.items);
+      items.delete(event.itemId);
+      return { ...turn, items };
+    }
     case 'approvalResolved': {
       const questions = new Map(turn.questions);
       questions.delete(event.approvalId);

@@ -33,6 +33,7 @@ export function threadMeta(id: string, members: Partial<ThreadMeta> = {}): Threa
     goal: null,
     queue: [],
     section: null,
+    terminals: [],
     failed: false,
     ...members,
   };

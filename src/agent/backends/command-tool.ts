@@ -2,29 +2,40 @@
 
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isKnownShell } from '../../children/shell-command.ts';
 import { type Infer, schema } from '../../model/schema.ts';
-import type { Command, CommandResult, ToolHost, TurnRequest } from '../backend.ts';
+import type { Command, ToolHost, TurnRequest } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
+import { MAX_OUTPUT_TOKENS, readingAnswer } from './command-output.ts';
 import type { ToolCall } from './conversation.ts';
-import { shortened, tokensIn } from './output-text.ts';
 import { applyPatch, readShellPatch } from './patch-tool.ts';
 import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
 export const COMMAND_TOOL = 'exec_command';
 
-/** Output that the model is shown at most, in tokens of about four characters. */
-const MAX_OUTPUT_TOKENS = 10_000;
+/** Milliseconds that the model waits for a command. */
+const YIELD = { usual: 10_000, least: 250, most: 3_600_000 };
 
 const commandToolSpec: ToolSpec = {
   name: COMMAND_TOOL,
   description:
-    'Runs a shell command line and returns its exit code and output, standard output and standard error together. ' +
-    'The call returns when the command has ended.',
+    'Runs a shell command line and returns its exit code and output, standard output and standard error together. A command that ' +
+    'has not ended after yield_time_ms runs on; the call returns its session ID then, for write_stdin.',
   parameters: {
     type: 'object',
     properties: {
       cmd: { type: 'string', description: 'The command line.' },
       workdir: { type: 'string', description: 'Folder to run it in; the working folder of the thread if left out.' },
+      yield_time_ms: {
+        type: 'number',
+        description: `Milliseconds to wait for its end: ${YIELD.usual} if left out, at most ${YIELD.most}.`,
+      },
+      tty: {
+        type: 'boolean',
+        description: 'Runs it on a terminal, so that write_stdin can type into it; without one it reads end-of-file.',
+      },
+      shell: { type: 'string', description: 'Shell for the line, e.g. sh or zsh; bash if left out.' },
+      login: { type: 'boolean', description: 'false: not as a login shell, so without the profile of the user.' },
       timeout_ms: { type: 'number', description: 'Milliseconds after which it is ended; no limit if left out.' },
       max_output_tokens: {
         type: 'number',
@@ -46,6 +57,10 @@ const CommandArguments = schema(() =>
   z.object({
     cmd: z.string().min(1),
     workdir: z.string().nullish(),
+    yield_time_ms: z.number().nonnegative().nullish(),
+    tty: z.boolean().nullish(),
+    shell: z.string().refine(isKnownShell, 'not a shell that can be chosen: sh, bash, dash, ksh or zsh').nullish(),
+    login: z.boolean().nullish(),
     timeout_ms: z.number().positive().nullish(),
     max_output_tokens: z.number().positive().nullish(),
     sandbox_permissions: z.enum(['use_default', 'require_escalated']).nullish(),
@@ -64,10 +79,9 @@ async function run(call: ToolCall, turn: TurnRequest, tools: ToolHost): Promise<
   if (patch) return applyPatch(call, patch, tools);
   const result = await tools.runCommand(call.callId, command);
   switch (result.kind) {
-    case 'ran': {
-      const output = commandOutput(result, read.given.max_output_tokens ?? MAX_OUTPUT_TOKENS);
-      return { output, success: result.exitCode === 0 && !result.timedOut };
-    }
+    case 'ran':
+    case 'running':
+      return readingAnswer(result, read.given.max_output_tokens ?? undefined);
     case 'refused':
       return refused(COMMAND_TOOL, result.reason);
     case 'cancelled':
@@ -81,17 +95,14 @@ function commandOf(given: CommandArguments, cwd: string): Command {
     cwd: given.workdir ? resolve(cwd, given.workdir) : cwd,
     escalate: given.sandbox_permissions === 'require_escalated',
     reason: given.justification || null,
+    yieldMs: Math.min(Math.max(given.yield_time_ms ?? YIELD.usual, YIELD.least), YIELD.most),
+    ...(given.tty ? { onTerminal: true } : {}),
+    ...(given.shell || given.login === false ? { shell: shellOf(given) } : {}),
     ...(given.timeout_ms ? { timeoutMs: given.timeout_ms } : {}),
   };
 }
 
-/** What the model is shown of a command that ran. */
-function commandOutput(result: Extract<CommandResult, { kind: 'ran' }>, maxTokens: number): string {
-  return [
-    `Wall time: ${(result.durationMs / 1000).toFixed(3)} seconds`,
-    `Process exited with code ${result.exitCode}${result.timedOut ? ' (ended after its time limit)' : ''}`,
-    `Original token count: ${tokensIn(result.output)}`,
-    'Output:',
-    shortened(result.output, Math.min(maxTokens, MAX_OUTPUT_TOKENS)),
-  ].join('\n');
-}
+const shellOf = ({ shell, login }: CommandArguments): NonNullable<Command['shell']> => ({
+  ...(shell ? { program: shell } : {}),
+  ...(login === false ? { isLogin: false } : {}),
+});

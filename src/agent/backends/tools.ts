@@ -6,12 +6,15 @@ import { clientToolsOf } from './client-tool.ts';
 import { commandTool } from './command-tool.ts';
 import { imageTool } from './image-tool.ts';
 import { patchTool } from './patch-tool.ts';
+
 import { permissionsTool } from './permissions-tool.ts';
 import { planTool } from './plan-tool.ts';
+import { stdinTool } from './stdin-tool.ts';
+
 import type { Tool } from './tool.ts';
 import { userInputTool } from './user-input-tool.ts';
 
-const ALWAYS: readonly Tool[] = [commandTool, patchTool, permissionsTool, userInputTool];
+const ALWAYS: readonly Tool[] = [commandTool, stdinTool, patchTool, permissionsTool, userInputTool];
 
 /** Names that no client may give to a tool of its own. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([...ALWAYS, planTool, imageTool].map(({ spec }) => spec.name));

@@ -160,6 +160,7 @@ test('escalation, its reason and the time limit reach the house', async () => {
     escalate: true,
     reason: 'why not',
     timeoutMs: 50,
+    yieldMs: 10_000,
   });
 });
 

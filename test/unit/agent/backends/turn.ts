@@ -4,6 +4,7 @@ import type {
   BackendEvent,
   ClientToolCall,
   Command,
+  CommandInput,
   CommandResult,
   Steering,
   ToolHost,
@@ -78,6 +79,7 @@ export function turnOf(context: readonly ContextItem[], more: Partial<TurnReques
 
 export interface TestHouse extends ToolHost {
   readonly commands: readonly { readonly item: string; readonly command: Command }[];
+  readonly inputs: readonly CommandInput[];
   readonly changes: readonly { readonly item: string; readonly changes: readonly FileChange[] }[];
   readonly calls: readonly { readonly item: string; readonly call: ClientToolCall }[];
   readonly plans: readonly Plan[];
@@ -100,17 +102,23 @@ export function house(
   answer: (command: Command) => CommandResult | Promise<CommandResult> = (command) => ran(command.line),
 ): TestHouse {
   const commands: { item: string; command: Command }[] = [];
+  const inputs: CommandInput[] = [];
   const changes: { item: string; changes: readonly FileChange[] }[] = [];
   const calls: { item: string; call: ClientToolCall }[] = [];
   const plans: Plan[] = [];
   return {
     commands,
+    inputs,
     changes,
     calls,
     plans,
     async runCommand(item, command) {
       commands.push({ item, command });
       return answer(command);
+    },
+    async writeToCommand(input) {
+      inputs.push(input);
+      return { kind: 'running', session: input.session, output: 'more', durationMs: 12 };
     },
     async changeFiles(item, files) {
       changes.push({ item, changes: files });
