@@ -1,11 +1,13 @@
 // The words of the mock model's script that call tools, as calls.
 
+import type { ContextItem } from '../../model/context.ts';
 import { parseLoosely, recordOf } from '../models/loose.ts';
 import { COMMAND_TOOL } from './command-tool.ts';
 import { IMAGE_TOOL } from './image-tool.ts';
 import { patchOf } from './mock-patch.ts';
 import { PATCH_TOOL } from './patch-tool.ts';
 import { PLAN_TOOL } from './plan-tool.ts';
+import { STDIN_TOOL } from './stdin-tool.ts';
 
 export interface ScriptedCall {
   readonly name: string;
@@ -14,14 +16,35 @@ export interface ScriptedCall {
 
 const ESCALATION = { sandbox_permissions: 'require_escalated', justification: 'The script asks to leave the sandbox.' };
 
+const TO_THE_END = { yield_time_ms: 3_600_000 };
+const ON_ITS_OWN = { yield_time_ms: 0, tty: true };
+const INTERRUPT = '\u0003';
+
+/** To which command is known only when the call is made. */
+const writing = (chars: string): ScriptedCall => ({ name: STDIN_TOOL, arguments: { chars, yield_time_ms: 1_000 } });
+
+/** The number of the command that was left running last; zero, which no command has, when there is none. */
+export function lastSession(context: readonly ContextItem[]): number {
+  const said = context.flatMap((item) => (item.type === 'toolOutput' ? [item.output] : []));
+  const numbers = said.flatMap((text) => /^Process running with session ID (\d+)$/m.exec(text)?.[1] ?? []);
+  return Number(numbers.at(-1) ?? 0);
+}
+
 /** Undefined when `verb` calls nothing, or the words behind it are none of its. */
 export function readCall(verb: string, rest: string): ScriptedCall | undefined {
+  if (verb === 'look' || verb === 'stop') return rest === '' ? writing(verb === 'look' ? '' : INTERRUPT) : undefined;
   if (rest === '') return undefined;
   switch (verb) {
     case 'run':
-      return { name: COMMAND_TOOL, arguments: { cmd: rest } };
+      return { name: COMMAND_TOOL, arguments: { cmd: rest, ...TO_THE_END } };
     case 'run!':
-      return { name: COMMAND_TOOL, arguments: { cmd: rest, ...ESCALATION } };
+      return { name: COMMAND_TOOL, arguments: { cmd: rest, ...TO_THE_END, ...ESCALATION } };
+    case 'leave':
+      return { name: COMMAND_TOOL, arguments: { cmd: rest, ...ON_ITS_OWN } };
+    case 'leave!':
+      return { name: COMMAND_TOOL, arguments: { cmd: rest, ...ON_ITS_OWN, ...ESCALATION } };
+    case 'type':
+      return writing(`${rest}\n`);
     case 'patch': {
       const input = patchOf(rest);
       return input === undefined ? undefined : { name: PATCH_TOOL, arguments: { input } };

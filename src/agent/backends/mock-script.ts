@@ -6,6 +6,10 @@
 //   think 30 words at 10 a second
 //   run echo hello                   runs a shell line with the command tool
 //   run! rm -rf build                the same, and asks to leave the sandbox
+//   leave cat                        runs it on a terminal and goes on without waiting for its end; `leave!` as `run!`
+//   type hello                       types a line into the command that was left last
+//   look                             waits for the end of that command, though not long, and sees what it prints
+//   stop                             interrupts it
 //   patch add notes.txt one\ntwo     makes a file with the patch tool; \n ends a line
 //   patch replace notes.txt one => 1  changes a line of it
 //   patch move a.txt b.txt ; delete c.txt
@@ -19,10 +23,11 @@
 //   fail cut                         breaks the stream off, each time it is tried again
 //   hang                             says nothing more until it is stopped
 //
-// Lines that call tools (`run`, `patch`, `plan`, `call`, `view`) and follow each other are called side by side; an empty line between them makes the next one wait. A
+// Lines that call tools (`run`, `leave`, `patch`, `plan`, `call`, `view`) and follow each other are called side by side; an empty line between them makes the next one wait. A
 // script that ends with one is closed with a short message. Upper and lower case of the first word do not matter.
 
 import { readCall } from './mock-calls.ts';
+import { STDIN_TOOL } from './stdin-tool.ts';
 
 export type Step =
   | { readonly type: 'say' | 'think'; readonly words: readonly string[]; readonly perSecond: number | null }
@@ -38,13 +43,13 @@ export type Step =
 
 export const EXPLANATION =
   'This is the mock model: it thinks nothing of its own and follows a script. Write one step a line, for example: ' +
-  '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), "patch add notes.txt one", ' +
+  '"say 200 words at 50 a second", "think 30 words", "run echo hello", "run! touch outside" (asks to leave the sandbox), "leave cat", "type hello", "look", "stop", "patch add notes.txt one", ' +
   '"plan done Look ; now Mend", "propose Mend it", "call lookup {}", "view dot.png", ' +
   '"fail", "fail overloaded", "fail cut", "hang".';
 
 const MAX_WORDS = 1_000_000;
 const COUNTED = /^(\d{1,7}) words?(?: at (\d+(?:\.\d+)?) (?:a|per) second)?$/i;
-const STEP = /^(say|think|propose|run!?|patch|plan|call|view|fail|hang)(?:\s+(\S.*))?$/is;
+const STEP = /^(say|think|propose|run!?|leave!?|type|look|stop|patch|plan|call|view|fail|hang)(?:\s+(\S.*))?$/is;
 
 /** The steps of a text. One that is no script gives a single step that explains how to write one. */
 export function readScript(text: string): readonly Step[] {
@@ -88,7 +93,8 @@ function readStep(line: string, followsCall: boolean): Step | undefined {
       return rest === '' ? { type: 'hang' } : undefined;
     default: {
       const call = verb === undefined ? undefined : readCall(verb, rest);
-      return call && { type: 'call', ...call, followsCall };
+      // What is typed is for a command that may be started by the call before.
+      return call && { type: 'call', ...call, followsCall: followsCall && call.name !== STDIN_TOOL };
     }
   }
 }

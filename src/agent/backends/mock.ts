@@ -8,8 +8,10 @@ import { COMPACTION_PROMPT } from '../compaction.ts';
 import { type ModelClient, ModelError, type ModelEvent, type ModelRequest } from '../models/client.ts';
 import { usageOf } from '../models/usage.ts';
 import { configuredModel } from './configured-model.ts';
+import { lastSession } from './mock-calls.ts';
 import { isCall, readScript, type Step } from './mock-script.ts';
 import { createTurnRuntime, type Retries } from './runtime.ts';
+import { STDIN_TOOL } from './stdin-tool.ts';
 
 /** Words in one read where no pace is given. */
 const WORDS_A_READ = 100;
@@ -53,7 +55,7 @@ async function* answer(
   for (const step of nextSteps(readScript(text), done)) {
     for await (const events of perform(step, clock, signal)) yield events;
     if ('words' in step) spoken += step.words.length;
-    if (isCall(step)) yield [callOf(step)];
+    if (isCall(step)) yield [callOf(step, request.context)];
   }
   yield [
     { type: 'usage', usage: usageFor(request, spoken) },
@@ -61,8 +63,12 @@ async function* answer(
   ];
 }
 
-function callOf({ name, arguments: given }: Extract<Step, { type: 'call' }>): ModelEvent {
-  return { type: 'toolCall', callId: null, name, arguments: JSON.stringify(given) };
+function callOf(
+  { name, arguments: given }: Extract<Step, { type: 'call' }>,
+  context: readonly ContextItem[],
+): ModelEvent {
+  const whole = name === STDIN_TOOL ? { session_id: lastSession(context), ...given } : given;
+  return { type: 'toolCall', callId: null, name, arguments: JSON.stringify(whole) };
 }
 
 function* summary(request: ModelRequest): Generator<readonly ModelEvent[], void> {
