@@ -47,6 +47,7 @@ export class CommandSession {
   readonly #permissions: Permissions;
   readonly #owner = new AbortController();
   readonly #lane = new Mailbox();
+  readonly #started = deferred();
   readonly #ended = deferred<RunResult>();
   readonly #deltas = new TextDeltas();
   readonly #text = new TextDeltas();
@@ -69,6 +70,7 @@ export class CommandSession {
     this.#ended.promise.catch(() => {}); // told by `read`
     this.settled = this.#run().catch((error: unknown) => {
       this.#isOver = true;
+      this.#started.resolve();
       this.#ended.reject(error);
     });
   }
@@ -163,6 +165,7 @@ export class CommandSession {
     const started = { ...request, onOutput, deliverAtMost: Number.POSITIVE_INFINITY };
     const running = await startCommand(started, this.#parts.runner, this.#owner.signal);
     this.#input = running.input;
+    this.#started.resolve();
     const result = await running.result;
     this.#unread.push(Buffer.from(result.spawnError ? result.output : this.#text.end()));
     await this.#show(this.#deltas.end());
@@ -204,6 +207,7 @@ export class CommandSession {
   }
 
   async #read(waitMs: number | undefined, signal: AbortSignal): Promise<CommandReading> {
+    await unlessAborted(this.#started.promise, signal);
     const { clock } = this.#parts;
     const began = clock.elapsed();
     const timeUp = deferred();

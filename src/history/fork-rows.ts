@@ -1,7 +1,7 @@
 // The quick part of a fork: rows of the tables go over as they are where nothing has changed them since the point of the fork.
 
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
-import type { Seq, ThreadId } from '../model/ids.ts';
+import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { LINK_LENGTH, linkOf, textOf } from './chain.ts';
 import { gapOf } from './gaps.ts';
@@ -10,6 +10,7 @@ import type { CopyTarget, LogCopy } from './log-copy.ts';
 import type { Source } from './reader.ts';
 import { decode } from './records.ts';
 import { type Batch, breathe, type Row, type Transfer } from './rows.ts';
+import type { ItemRow } from './store.ts';
 import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
 
 /** Rows in memory at once. */
@@ -34,7 +35,13 @@ export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEve
 ]);
 
 /** Types of events that must be looked into. */
-const NOTABLE: ReadonlySet<string> = new Set([...OF_THE_THREAD, 'turnStarted', 'turnCompleted', 'usageReported']);
+const NOTABLE: ReadonlySet<string> = new Set([
+  ...OF_THE_THREAD,
+  'turnStarted',
+  'turnCompleted',
+  'usageReported',
+  'terminalLeft',
+]);
 const TYPE = Buffer.from('"type":"');
 /** Longer than each of their names. */
 const NAME_LENGTH = 24;
@@ -196,7 +203,16 @@ class RowCopy {
       to: keys.turn(this.#source, this.#end + 1),
     }))
       turnCount += step.length;
-    this.#copy.meta = { ...this.#copy.meta, turnCount } satisfies ThreadMeta;
+    // The ends of items were not looked at.
+    const terminals = this.#copy.meta.terminals.filter(({ itemId }) => this.#isOpen(itemId));
+    this.#copy.meta = { ...this.#copy.meta, turnCount, terminals } satisfies ThreadMeta;
+  }
+
+  #isOpen(itemId: ItemId): boolean {
+    const { rows, keys } = this.#target;
+    const seq = rows.get(keys.itemSeq(this.#source, itemId));
+    const text = seq === undefined ? undefined : rows.get(keys.item(this.#source, Number(seq)));
+    return text !== undefined && decode<ItemRow>(text).value.item.completedAtMs === null;
   }
 
   #record(batch: Batch, index: number): void {

@@ -6,6 +6,7 @@ import type { ThreadSortKey } from '../history/store.ts';
 import type { Thread, ThreadStatus } from '../model/thread.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
+import { createAccess } from './access.ts';
 import { listMethods, type threadList } from './list-methods.ts';
 import { itemsPage, threadsPage, turnsPage } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -22,11 +23,8 @@ export const SORT_KEYS = {
 const OUR_SOURCE = 'vscode';
 
 export function listHandlers(registry: ThreadRegistry): Route[] {
-  const storeOf = async (context: Context, threadId: string) => {
-    const store = await registry.storeOf(context.session.principal.tenant, threadId);
-    if (!store) throw new AppError('notFound', `thread not found: ${threadId}`, { threadId });
-    return store;
-  };
+  const { stored } = createAccess(registry);
+  const storeOf = async (context: Context, threadId: string) => (await stored(context, threadId)).store;
   const statusOf = (tenant: string, id: string): ThreadStatus =>
     registry.find(tenant, id)?.status ?? { type: 'notLoaded' };
 
