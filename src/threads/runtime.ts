@@ -17,14 +17,13 @@ import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
 import { startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
+import { recover } from './recovery.ts';
 import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { shownInput } from './shown-input.ts';
-import { isEveryCallAsked, type LiveThread, onlyWaitsForPeople, statusOf } from './state.ts';
-import { terminalEndings } from './terminals.ts';
+import { type LiveThread, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadQueue } from './thread-queue.ts';
-import { endingEvents } from './turn-ending.ts';
 import type { TurnSlot } from './turn-slot.ts';
 import { type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
 import type { ShellRequest } from './user-shell.ts';
@@ -240,22 +239,10 @@ export class ThreadRuntime implements Closable {
 
   /** After a restart: goes on with a turn that only waits for people, or ends one that the stop of the server cut off. */
   async recover(texts: ReadonlyMap<ItemId, string>): Promise<void> {
-    const { meta, head } = this.#log.accepted;
-    const endings = await terminalEndings(this.#parts.store, meta, head, this.#parts.clock.now());
-    if (endings.length > 0) await this.#log.append(endings);
-    const thread = this.#log.accepted;
-    if (!thread.turn) return;
-    const context = await this.#log.context();
-    if (onlyWaitsForPeople(thread.turn) && isEveryCallAsked(thread.turn, context)) {
-      for (const { proposal } of thread.turn.questions.values()) this.#parts.tools.broker.revive(proposal);
-      this.#running = this.#prepare(thread.turn.id);
-      void this.#drive(this.#running);
-      return;
-    }
-    const end = { status: 'interrupted' as const };
-    const ending = { end, atMs: this.#parts.clock.now(), texts, isRecovered: true, context };
-    const dismissed = this.#parts.tools.broker.dismiss([...thread.turn.questions.values()]);
-    await this.#log.append([...dismissed, ...endingEvents(thread, thread.turn, ending)]);
+    const turnId = await recover(this.#log, this.#parts, texts);
+    if (turnId === undefined) return;
+    this.#running = this.#prepare(turnId);
+    void this.#drive(this.#running);
   }
 
   /** Ends what runs without ending turns that only wait for people; everything accepted is on disk when this settles. */
