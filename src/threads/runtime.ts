@@ -42,7 +42,8 @@ export class ThreadRuntime implements Closable {
   #running: RunningTurn | undefined;
 
   constructor(parts: RuntimeParts, thread: LiveThread) {
-    const { store, clock, log, tools } = parts;
+    const { store, clock, log, contexts, validates } = parts;
+    const { broker } = parts.tools;
     this.#parts = parts;
     this.threadId = thread.meta.id;
     const published = (events: readonly StoredEvent[]) => parts.published(this, events);
@@ -51,8 +52,6 @@ export class ThreadRuntime implements Closable {
       void this.sessions.close();
       parts.failed(this);
     };
-    const { contexts, validates } = parts;
-    const { broker } = tools;
     this.#calls = new ClientCalls(this.threadId, parts, {
       subscribers: () => this.#log.subscribers,
       originator: () => this.meta.originator,
@@ -276,9 +275,8 @@ export class ThreadRuntime implements Closable {
 
   #prepare(turnId: TurnId, work?: OwnTurn): RunningTurn {
     const { store, backend, tools, budgets, clock, log } = this.#parts;
-    const own = { grants: this.#grants, calls: this.#calls, sessions: this.sessions };
-    const turnParts = { store, backend, tools, budgets, clock, log, ...own };
-    return new RunningTurn(turnId, this.#log, turnParts, work);
+    const ofThread = { grants: this.#grants, calls: this.#calls, sessions: this.sessions };
+    return new RunningTurn(turnId, this.#log, { store, backend, tools, budgets, clock, log, ...ofThread }, work);
   }
 
   async #drive(running: RunningTurn): Promise<void> {
