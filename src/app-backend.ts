@@ -53,6 +53,7 @@ async function setupOf(id: string, parts: BackendParts): Promise<ProviderSetup> 
     retries: { request: provider.requestMaxRetries, stream: provider.streamMaxRetries },
     compactTokens: config.model_auto_compact_token_limit,
     hasOutputSchemas: provider.hasOutputSchemas,
+    hasFileTools: provider.hasFileTools,
   };
 }
 

@@ -13,6 +13,7 @@ export interface Provider {
   readonly hasCustomTools: boolean;
   /** Its answers can be held to a schema. */
   readonly hasOutputSchemas: boolean;
+  readonly hasFileTools: boolean;
   /** It may be asked which models it has. */
   readonly listsModels: boolean;
   /** What the configuration says of its models. */
@@ -79,6 +80,7 @@ export function settingsOfProvider(config: Config, id: string): Provider {
     wire: entry.wire_api ?? 'responses',
     hasCustomTools: entry.custom_tools ?? false,
     hasOutputSchemas: entry.output_schemas ?? true,
+    hasFileTools: entry.file_tools ?? false,
     listsModels: entry.list_models ?? true,
     models: entry.models ?? {},
     envKey: entry.env_key,

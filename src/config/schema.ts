@@ -35,6 +35,8 @@ export const ModelProviderEntry = schema(() =>
     custom_tools: z.boolean().optional(),
     /** Its answers can be held to a schema. */
     output_schemas: z.boolean().optional(),
+    /** Its models are offered tools to read files and look through them. */
+    file_tools: z.boolean().optional(),
     /** It tells which models it has. */
     list_models: z.boolean().optional(),
     models: z.record(z.string(), ModelEntry()).optional(),

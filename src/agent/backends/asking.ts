@@ -29,6 +29,8 @@ export interface ModelRoute {
   readonly compactTokens?: number | null;
   /** Absent: they are tried. */
   readonly hasOutputSchemas?: boolean;
+  /** Its models are offered tools to read files and look through them. */
+  readonly hasFileTools?: boolean;
 }
 
 /** What one run of a turn keeps in hand. */
@@ -153,7 +155,7 @@ function requestOf(run: Run): ModelRequest {
     model: settings.model,
     instructions,
     context: run.conversation.items,
-    tools: offeredTools(run.turn).map(({ spec }) => spec),
+    tools: offeredTools(run.turn, { fileTools: run.route.hasFileTools ?? false }).map(({ spec }) => spec),
     effort: settings.effort,
     summary: settings.summary,
     ...(outputSchema === undefined ? {} : { outputSchema }),

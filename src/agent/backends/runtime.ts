@@ -29,7 +29,8 @@ export interface RuntimeOptions {
   readonly close?: () => Promise<void>;
 }
 
-export interface ProviderSetup extends Pick<ModelRoute, 'retries' | 'compactTokens' | 'hasOutputSchemas'> {
+export interface ProviderSetup
+  extends Pick<ModelRoute, 'retries' | 'compactTokens' | 'hasOutputSchemas' | 'hasFileTools'> {
   readonly access: ProviderAccess;
 }
 

@@ -4,6 +4,7 @@ import type { TurnRequest } from '../backend.ts';
 import { isPlanning } from '../collaboration.ts';
 import { clientToolsOf } from './client-tool.ts';
 import { commandTool } from './command-tool.ts';
+import { fileTools } from './file-tools.ts';
 import { imageTool } from './image-tool.ts';
 import { patchTool } from './patch-tool.ts';
 
@@ -19,19 +20,26 @@ const ALWAYS: readonly Tool[] = [commandTool, stdinTool, patchTool, permissionsT
 /** Names that no client may give to a tool of its own. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([...ALWAYS, planTool, imageTool].map(({ spec }) => spec.name));
 
-const IN_ENVIRONMENT: ReadonlySet<Tool> = new Set([commandTool, patchTool, permissionsTool, imageTool]);
+const IN_ENVIRONMENT: ReadonlySet<Tool> = new Set([commandTool, patchTool, permissionsTool, imageTool, ...fileTools]);
 
 /** Those that the model is told about: without an environment there is nothing to run, to read or to change. */
-export const offeredTools = (turn: TurnRequest): readonly Tool[] =>
-  toolsOf(turn).filter((tool) => turn.settings.hasEnvironment || !IN_ENVIRONMENT.has(tool));
+export const offeredTools = (turn: TurnRequest, wish: { readonly fileTools: boolean }): readonly Tool[] =>
+  toolsOf(turn).filter(
+    (tool) =>
+      (turn.settings.hasEnvironment || !IN_ENVIRONMENT.has(tool)) && (wish.fileTools || !fileTools.includes(tool)),
+  );
 
 /** In the order in which the model is told about them; names are unique. */
 export function toolsOf(turn: TurnRequest): readonly Tool[] {
+  const declared = clientToolsOf(turn.settings);
+  const taken = new Set(declared.map(({ spec }) => spec.name));
   return [
     ...ALWAYS,
     // Who plans together with the user shows no list of steps: the plan is the message.
     ...(isPlanning(turn.settings) ? [] : [planTool]),
     ...(turn.isBlind ? [] : [imageTool]),
-    ...clientToolsOf(turn.settings),
+    // Clients may have better ones of these names.
+    ...fileTools.filter(({ spec }) => !taken.has(spec.name)),
+    ...declared,
   ];
 }

@@ -107,6 +107,7 @@ describe('providerOf', () => {
       id: 'own',
       name: 'own',
       hasOutputSchemas: true,
+      hasFileTools: false,
       listsModels: true,
       models: {},
       baseUrl: 'http://127.0.0.1:1/v1',
