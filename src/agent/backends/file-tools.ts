@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { quoteWord } from '../../children/shell-quote.ts';
 import { type Infer, type Schema, schema } from '../../model/schema.ts';
 import { shortened } from './output-text.ts';
-import { cancelledByAnswer, failed, readArguments, refused, type Tool } from './tool.ts';
+import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
 const MAX_OUTPUT_TOKENS = 10_000;
 const TIMEOUT_MS = 60_000;
@@ -103,12 +103,24 @@ function fileTool<S extends Schema>(tool: {
       const line = tool.line(read.given, (path) => quoteWord(resolve(cwd, path)));
       const command = { line, cwd, escalate: false, reason: null, timeoutMs: TIMEOUT_MS };
       const result = await tools.runCommand(call.callId, command);
-      if (result.kind === 'refused') return refused(name, result.reason);
-      if (result.kind === 'cancelled') throw cancelledByAnswer();
-      if (result.exitCode !== 0 && tool.isEmpty?.(result.exitCode))
-        return { output: 'Nothing was found.', success: true };
-      const output = shortened(result.output, MAX_OUTPUT_TOKENS);
-      return { output: output === '' ? 'There is nothing.' : output, success: result.exitCode === 0 };
+      switch (result.kind) {
+        case 'ran':
+          if (result.exitCode !== 0 && tool.isEmpty?.(result.exitCode)) return NOTHING_FOUND;
+          return answerOf(result.output, result.exitCode === 0);
+        // Not without a time after which it is to be left running.
+        case 'running':
+          return answerOf(result.output, false);
+        case 'refused':
+          return refused(name, result.reason);
+        case 'cancelled':
+          throw cancelledByAnswer();
+      }
     },
   };
+}
+
+const NOTHING_FOUND: ToolAnswer = { output: 'Nothing was found.', success: true };
+
+function answerOf(text: string, success: boolean): ToolAnswer {
+  return { output: text === '' ? 'There is nothing.' : shortened(text, MAX_OUTPUT_TOKENS), success };
 }
