@@ -12,6 +12,7 @@ import { historyCommand } from './history.ts';
 import { helpFor, misread } from './misread.ts';
 import { policyCommand } from './policy.ts';
 import { schemaCommand } from './schema.ts';
+import { threadsCommand } from './threads.ts';
 import { tokenCommand } from './token.ts';
 
 /** Widest help that is easy to read, in columns. */
@@ -61,6 +62,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     tokenCommand,
     historyCommand,
     schemaCommand,
+    threadsCommand,
   ])
     add(cli, outcome);
   await cli.parseAsync();

@@ -7,6 +7,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   approvals: ['list', 'answer'],
   policy: ['explain'],
   token: ['new', 'sign'],
+  threads: ['list', 'show', 'archive', 'unarchive', 'delete'],
   history: ['verify', 'export', 'import', 'backup', 'repair', 'stats', 'compact'],
   schema: ['json', 'ts', 'openrpc'],
 };
