@@ -240,7 +240,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...files.routes,
       ...mcpHandlers(),
       ...skillsHandlers({ cwd }),
-      ...modelHandlers({ models: (query) => backend.models(query), config: config.load }),
+      ...modelHandlers({ models: (query) => backend.models(query), config }),
     ];
     const implemented = new Set(routes.map((route) => route.method.method));
     const router = new Router([...routes, ...unsupportedRoutes(implemented)], {

@@ -1,6 +1,8 @@
 // Lists models and their providers, as clients know them.
 
 import { pageOf } from '../base/page.ts';
+import type { ConfigSource } from '../config/load.ts';
+import { canChangeDefault, setDefaultProvider, writeProvider } from '../config/provider-writes.ts';
 import { defaultProviderId, hasProvider, providerIds, settingsOfProvider } from '../config/providers.ts';
 import type { Config } from '../config/schema.ts';
 import type { ResultInput } from '../rpc/declare.ts';
@@ -14,7 +16,7 @@ const LISTING_WAIT_MS = 1500;
 export interface ModelHandlerOptions {
   /** Those of the backend in force. */
   readonly models: Backend['models'];
-  readonly config: () => Promise<Config>;
+  readonly config: ConfigSource;
 }
 
 export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] {
@@ -28,16 +30,21 @@ export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] 
       const { data, nextCursor } = pageOf(wanted, params);
       return { data: data.map(shown), nextCursor };
     },
-    modelProviderList: async () => {
-      const now = await config();
+    modelProviderList: async (_params, { session }) => {
+      const state = await config.state();
+      const now = state.config;
       const ids = new Set([...providerIds(now), defaultProviderId(now)]);
       return {
         data: [...ids].flatMap((id) => (hasProvider(now, id) ? [summaryOf(id, now)] : [])),
         defaultProviderId: defaultProviderId(now),
-        // The configuration is changed in its file.
-        canChangeDefault: false,
+        canChangeDefault: canChangeDefault(state, session.principal),
       };
     },
+    modelProviderConfigWrite: async ({ settings }, { session }) => {
+      const id = await writeProvider(config, session.principal, settings);
+      return { provider: summaryOf(id, (await config.state()).config) };
+    },
+    modelProviderDefaultSet: ({ providerId }, { session }) => setDefaultProvider(config, session.principal, providerId),
     // Turns are given tools for neither.
     modelProviderCapabilitiesRead: async () => ({ imageGeneration: false, webSearch: false }),
   });
@@ -47,7 +54,8 @@ type Summary = ResultInput<typeof modelProviderList>['data'][number];
 
 function summaryOf(id: string, config: Config): Summary {
   const { name, baseUrl, envKey, headers } = settingsOfProvider(config, id);
-  return { id, name, canEdit: false, baseUrl: displayable(baseUrl), settings: settings() };
+  const canEdit = Object.hasOwn(config.model_providers, id);
+  return { id, name, canEdit, baseUrl: displayable(baseUrl), settings: settings() };
 
   function settings(): Summary['settings'] {
     if (id === 'openai') return { type: 'openai' };

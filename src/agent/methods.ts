@@ -62,23 +62,25 @@ const GatewayAuth = () =>
     z.object({ mode: z.literal('externallyConfigured'), envKey: z.string().nullable() }),
   ]);
 
+const ProviderSummary = () =>
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    /** Name, address and key variable can be written. */
+    canEdit: z.boolean(),
+    /** Null where it is not configured or may hold a secret. */
+    baseUrl: z.string().nullable(),
+    settings: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('openai') }),
+      z.object({ type: z.literal('customGateway'), auth: GatewayAuth() }),
+    ]),
+  });
+
 export const modelProviderList = request('modelProvider/list', {
   params: () => z.object({}),
   result: () =>
     z.object({
-      data: z.array(
-        z.object({
-          id: z.string(),
-          name: z.string(),
-          canEdit: z.boolean(),
-          /** Null where it is not configured or may hold a secret. */
-          baseUrl: z.string().nullable(),
-          settings: z.discriminatedUnion('type', [
-            z.object({ type: z.literal('openai') }),
-            z.object({ type: z.literal('customGateway'), auth: GatewayAuth() }),
-          ]),
-        }),
-      ),
+      data: z.array(ProviderSummary()),
       defaultProviderId: z.string(),
       canChangeDefault: z.boolean(),
     }),
@@ -87,4 +89,41 @@ export const modelProviderList = request('modelProvider/list', {
   mutates: false,
 });
 
-export const modelMethods = { modelList, modelProviderList, modelProviderCapabilitiesRead };
+/** Who works with what is the operator's to say. */
+const writing = { queue: () => ({ key: 'config' }), needs: 'admin', mutates: 'effect' } as const;
+
+export const modelProviderConfigWrite = request('modelProvider/config/write', {
+  params: () =>
+    z.object({
+      settings: z.object({
+        type: z.literal('customGateway'),
+        /** Absent or null: a new one, whose id is made of its name. */
+        providerId: z.string().nullish(),
+        name: z.string().min(1).max(256).optional(),
+        baseUrl: z.string().max(4096).nullish(),
+        envKey: z.string().max(256).nullish(),
+      }),
+    }),
+  result: () => z.object({ provider: ProviderSummary() }),
+  ...writing,
+});
+
+export const modelProviderDefaultSet = request('modelProvider/default/set', {
+  params: () => z.object({ providerId: z.string() }),
+  result: () =>
+    z.object({
+      status: z.enum(['ok', 'okOverridden']),
+      version: z.string(),
+      filePath: z.string(),
+      overriddenMetadata: z.unknown(),
+    }),
+  ...writing,
+});
+
+export const modelMethods = {
+  modelList,
+  modelProviderList,
+  modelProviderConfigWrite,
+  modelProviderDefaultSet,
+  modelProviderCapabilitiesRead,
+};

@@ -14,7 +14,11 @@ export interface ConfigEdit {
   readonly mergeStrategy: MergeStrategy;
 }
 
-export type WriteErrorCode = 'configLayerReadonly' | 'configVersionConflict' | 'configValidationError';
+export type WriteErrorCode =
+  | 'configLayerReadonly'
+  | 'configPathNotFound'
+  | 'configVersionConflict'
+  | 'configValidationError';
 
 /** What clients tell failed writes apart by. */
 export function writeError(code: WriteErrorCode, message: string): AppError {

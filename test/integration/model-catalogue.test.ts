@@ -126,22 +126,68 @@ describe('a provider that does not list them leaves those of the configuration',
 
 test('providers are listed without their secrets; one that is not configured has no models', async () => {
   const other = { base_url: 'https://user:secret@example.test/v1', env_key: 'OTHER_KEY', name: 'Other' };
-  const { model, client } = await listing({}, {}, {});
+  const { model, client } = await listing({});
   await model.close();
   const server = await startApp({ backend: model, config: { model_providers: { other }, model_provider: 'other' } });
   const second = await server.connect();
   const { data, defaultProviderId, canChangeDefault } = await second.request('modelProvider/list', {});
-  expect({ defaultProviderId, canChangeDefault }).toEqual({ defaultProviderId: 'other', canChangeDefault: false });
+  expect({ defaultProviderId, canChangeDefault }).toEqual({ defaultProviderId: 'other', canChangeDefault: true });
   expect(data).toMatchObject([
     { id: 'openai', baseUrl: 'https://api.openai.com/v1', settings: { type: 'openai' } },
     { id: 'anthropic', settings: { auth: { mode: 'environmentVariable', envKey: 'ANTHROPIC_API_KEY' } } },
-    { id: 'other', name: 'Other', canEdit: false, baseUrl: null, settings: { type: 'customGateway' } },
+    { id: 'other', name: 'Other', canEdit: true, baseUrl: null, settings: { type: 'customGateway' } },
   ]);
   expect(JSON.stringify(second.transcript)).not.toContain('secret');
   const refusal = await client.refusal('model/list', { modelProvider: 'nowhere' });
   expect(refusal.data).toMatchObject({ type: 'modelProviderNotConfigured', modelProvider: 'nowhere' });
-  for (const method of ['modelProvider/config/write', 'modelProvider/default/set'])
-    expect((await second.refusal(method, { providerId: 'openai' })).data.kind).toBe('unsupported');
+});
+
+describe('providers are written', () => {
+  const write = (settings: object) => ({ settings: { type: 'customGateway', ...settings } });
+
+  test('into the file, and count from the next turn on', async () => {
+    const model = await startModelServer(stream(responses.say('hello')));
+    const server = await startApp({ backend: model });
+    const client = await server.connect();
+    const wanted = { name: 'My Own!', baseUrl: model.baseUrl, envKey: null };
+    const { provider } = await client.request('modelProvider/config/write', write(wanted));
+    expect(provider).toMatchObject({ id: 'my-own', name: 'My Own!', canEdit: true, baseUrl: model.baseUrl });
+    const again = await client.request('modelProvider/config/write', write(wanted));
+    expect(again.provider.id).toBe('my-own-2');
+    const renamed = await client.request('modelProvider/config/write', write({ providerId: 'my-own', name: 'Mine' }));
+    expect(renamed.provider).toMatchObject({ id: 'my-own', name: 'Mine', baseUrl: model.baseUrl });
+    expect(await client.request('modelProvider/default/set', { providerId: 'my-own' })).toMatchObject({ status: 'ok' });
+    const threadId = await startThread(client);
+    expect((await client.request('thread/read', { threadId })).thread.modelProvider).toBe('my-own');
+    expect((await runTurn(client, threadId, 'speak')).status).toBe('completed');
+    await model.close();
+  });
+
+  test.each([
+    [write({ name: 'Nowhere' }), 'configValidationError'],
+    [write({ name: 'Odd', baseUrl: 'https://user:secret@example.test' }), 'configValidationError'],
+    [write({ providerId: 'scripted', baseUrl: 'nonsense' }), 'configValidationError'],
+    [write({ providerId: 'nope', name: 'x' }), 'configPathNotFound'],
+    [{ providerId: 'nope' }, 'configValidationError'],
+  ])('not %j', async (params, code) => {
+    const { model, client } = await listing({});
+    const method = 'settings' in params ? 'modelProvider/config/write' : 'modelProvider/default/set';
+    expect((await client.refusal(method, params)).data.config_write_error_code).toBe(code);
+    await model.close();
+  });
+
+  test('by administrators only', async () => {
+    const { model, server } = await listing({});
+    const permissions = new Set(['thread:read', 'thread:write', 'config'] as const);
+    const client = await server.connectAs({ tenant: 'local', subject: 'far', permissions, isLocal: false });
+    expect((await client.request('modelProvider/list', {})).canChangeDefault).toBe(false);
+    for (const [method, params] of [
+      ['modelProvider/config/write', write({ name: 'x', baseUrl: 'https://example.test' })],
+      ['modelProvider/default/set', { providerId: 'openai' }],
+    ] as const)
+      expect((await client.refusal(method, params)).data).toMatchObject({ kind: 'forbidden' });
+    await model.close();
+  });
 });
 
 test('a thread whose provider is gone is read and resumed, and takes another one for its next turn (BC-24)', async () => {

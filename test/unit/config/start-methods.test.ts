@@ -58,7 +58,7 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
     ...skillsHandlers({ cwd: '/server' }),
     ...mcpHandlers(),
     ...permissionProfileHandlers({ config: source, cwd: '/server' }),
-    ...modelHandlers({ models: async () => models, config: source.load }),
+    ...modelHandlers({ models: async () => models, config: source }),
   ];
   const router = new Router(routes, {
     log,
