@@ -61,6 +61,24 @@ describe('the yes of a remote client', () => {
   });
 });
 
+test('a command that a local person let out of the sandbox takes nothing from a turn of a remote client', async () => {
+  const threadId = await startThread(remote, { cwd: root });
+  await local.request('thread/resume', { threadId });
+  const turnOf = async (client: TestClient, words: string) => {
+    const { turn } = await client.request('turn/start', { threadId, input: text(words) });
+    return turn.id as string;
+  };
+  const over = (id: string) => local.notified('turn/completed', ({ turn }) => turn.id === id);
+  const left = await turnOf(local, 'leave! read x; echo got $x');
+  (await local.asked()).answer({ decision: 'accept' });
+  await over(left);
+  await over(await turnOf(remote, 'type theirs'));
+  expect(local.news('item/commandExecution/terminalInteraction')).toEqual([]);
+  await over(await turnOf(local, 'type mine'));
+  const { item } = await local.notified('item/completed', (params) => params.item.type === 'commandExecution');
+  expect(item).toMatchObject({ status: 'completed', aggregatedOutput: 'mine\r\ngot mine\r\n' });
+});
+
 describe('input that waits', () => {
   test('may not be left by a remote client on a thread that is too wide for it', async () => {
     const threadId = await startThread(local, { cwd: root, sandbox: 'danger-full-access' });
