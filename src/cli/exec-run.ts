@@ -1,13 +1,13 @@
 // Runs one turn for `heddle exec` and tells how it ended by the exit code.
 
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { type Client, connect, paramsOf, type ServerNotification } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
 import { itemCompleted, threadClosed, turnCompleted, warning } from '../threads/notifications.ts';
-import { threadStart } from '../threads/thread-methods.ts';
+import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { VERSION } from './environment.ts';
 import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
@@ -19,6 +19,12 @@ export interface ExecOptions extends DoorOptions {
   /** `-` or nothing: it comes from standard input. */
   readonly prompt: string;
   readonly folder: string | undefined;
+  /** The thread to go on with; undefined: a new one. */
+  readonly thread: string | undefined;
+  /** Files that go with the prompt. */
+  readonly images: readonly string[];
+  /** A file with the JSON schema that the answer has to fit. */
+  readonly outputSchema: string | undefined;
   readonly approvals: 'ask' | 'decline' | undefined;
   readonly json: boolean;
 }
@@ -26,7 +32,8 @@ export interface ExecOptions extends DoorOptions {
 /** Rejects as *invalid* for flags that do not fit together; everything later is told by the code. */
 export async function exec(options: ExecOptions): Promise<ExitCode> {
   checkDoor(options);
-  checkFolder(options);
+  checkFiles(options);
+  const outputSchema = options.outputSchema === undefined ? undefined : schemaIn(options.outputSchema);
   const terminal = options.approvals === 'decline' ? undefined : terminalAsking();
   if (options.approvals === 'ask' && !terminal)
     throw new AppError(
@@ -52,7 +59,7 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
   }
   try {
     for (const note of door.notes) output.note(note);
-    return await runTurn({ ...options, prompt }, door, output, approvals, interruption);
+    return await runTurn({ ...options, prompt }, outputSchema, door, output, approvals, interruption);
   } catch (error) {
     output.note(messageOf(error), 'red');
     return interruption.aborted ? EXIT.interrupted : EXIT.failed;
@@ -63,6 +70,7 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
 
 async function runTurn(
   options: ExecOptions,
+  outputSchema: unknown,
   door: Door,
   output: ExecOutput,
   approvals: Approvals,
@@ -71,9 +79,25 @@ async function runTurn(
   const client = await handshake(door, approvals, output);
   if (!client) return EXIT.unreachable;
   const notifications = client.notifications();
-  const { thread } = await client.request(threadStart, placeOf(options, door));
-  const input = [{ type: 'text' as const, text: options.prompt, text_elements: [] }];
-  const { turn } = await client.request(turnStart, { threadId: thread.id, input });
+  const place = placeOf(options, door);
+  const { thread } =
+    options.thread === undefined
+      ? await client.request(threadStart, place)
+      : await client.request(threadResume, {
+          threadId: options.thread,
+          excludeTurns: true,
+          ...(options.folder === undefined ? {} : place),
+        });
+  if (process.stderr.isTTY && !options.json) output.note(`thread ${thread.id}`);
+  const input = [
+    { type: 'text' as const, text: options.prompt, text_elements: [] },
+    ...options.images.map((path) => ({ type: 'localImage' as const, path: door.isHere ? resolve(path) : path })),
+  ];
+  const { turn } = await client.request(turnStart, {
+    threadId: thread.id,
+    input,
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+  });
   const interrupt = () => {
     output.note('interrupting; once more ends at once', 'yellow');
     client.request(turnInterrupt, { threadId: thread.id, turnId: turn.id }).catch((error: unknown) => {
@@ -117,11 +141,22 @@ function concerns({ params }: ServerNotification, threadId: string): boolean {
   return typeof subject !== 'string' || subject === threadId;
 }
 
-/** Another machine has other folders, and says itself what it has not. */
-function checkFolder({ folder, remote }: ExecOptions): void {
-  if (folder === undefined || (remote !== undefined && !isSameMachine(remote))) return;
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+function schemaIn(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new AppError('invalid', `\`--output-schema ${file}\` is no file with JSON: ${messageOf(error)}`);
+  }
+}
+
+/** Another machine has other files, and says itself what it has not. */
+function checkFiles({ folder, images, remote }: ExecOptions): void {
+  if (remote !== undefined && !isSameMachine(remote)) return;
+  const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
+  if (folder !== undefined && !isFolder(folder))
     throw new AppError('invalid', `\`--cd ${folder}\` is no folder; name one that exists`);
+  const missing = images.find((path) => isFolder(path) !== false);
+  if (missing !== undefined) throw new AppError('invalid', `\`--image ${missing}\` is no file; name one that exists`);
 }
 
 /** Another machine has other folders: there, only one that was named is meant. */

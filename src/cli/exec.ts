@@ -27,6 +27,9 @@ export const execCommand: AddCommand = (cli, outcome) => {
         .options({
           config: configOption,
           cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
+          thread: text('The thread to go on with, as `heddle threads list` shows it; default: a new one'),
+          image: { ...text('An image file that goes with the prompt; repeatable'), array: true },
+          'output-schema': text('A file with the JSON schema that the answer has to fit'),
           remote: text('The server to use: unix:///PATH, ws://HOST:PORT or wss://HOST'),
           'remote-auth-token-env': text('The environment variable with the token for --remote'),
           approvals: text('What to do when it asks: ask (default on a terminal) or decline (default without one)'),
@@ -40,6 +43,9 @@ export const execCommand: AddCommand = (cli, outcome) => {
       outcome.code = await exec({
         prompt: args.prompt ?? '',
         folder: single('--cd', args.cd),
+        thread: single('--thread', args.thread),
+        images: args.image ?? [],
+        outputSchema: single('--output-schema', args.outputSchema),
         remote: single('--remote', args.remote),
         tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),
         approvals: approvalsMode(single('--approvals', args.approvals)),

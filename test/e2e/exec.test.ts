@@ -176,3 +176,36 @@ test('there is nothing to verify where there is no history: code 1', async () =>
   expect(code).toBe(1);
   expect(stderr).toContain('there is no history');
 });
+
+test('--thread goes on with a thread, in its own folder', async () => {
+  const [data, folder] = [scratch(), scratch()];
+  const first = await run(['exec', 'say one', '--json', '-C', folder, ...here(data)]);
+  const { thread } = protocolLines(first.stdout).find(({ method }) => method === 'thread/started')!.params as {
+    thread: { id: string };
+  };
+  const second = await run(['exec', 'run pwd', '--thread', thread.id, ...here(data)]);
+  expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining(`${folder}\n`) });
+  const unknown = await run(['exec', 'say x', '--thread', 'nowhere', ...here(data)]);
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('nowhere') });
+});
+
+test('a schema that is no JSON is told before anything is started', async () => {
+  const file = join(scratch(), 'schema.json');
+  writeFileSync(file, '{');
+  const { code, stderr } = await run(['exec', 'say x', '--output-schema', file, ...here(scratch())]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(`--output-schema ${file}`) });
+});
+
+test('an image goes with the prompt, and one that is not there is told', async () => {
+  const file = join(scratch(), 'dot.png');
+  writeFileSync(file, Buffer.from(DOT, 'base64'));
+  expect(await run(['exec', 'say seen', '--image', file, ...here(scratch())])).toMatchObject({
+    code: 0,
+    stdout: 'seen\n',
+  });
+  const { code, stderr } = await run(['exec', 'say seen', '--image', '/nowhere/dot.png', ...here(scratch())]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('--image /nowhere/dot.png') });
+});
+
+/** A picture of one point. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
