@@ -2,6 +2,7 @@
 
 import type { Backend, TurnRequest } from '../agent/backend.ts';
 import { runTurn } from '../agent/loop.ts';
+import { takesImages } from '../agent/modalities.ts';
 import { hintOf, questionOf, quiet, REVIEW_INSTRUCTIONS, type ReviewTarget, reviewText } from '../agent/review.ts';
 import { CommandSessions } from '../agent/sessions.ts';
 import type { ToolParts } from '../agent/tools.ts';
@@ -61,7 +62,7 @@ async function lookedAt(
 ): Promise<string> {
   const port = { ...turn, settings: () => readingOnly(turn.settings()) };
   const reviewer = quiet(backend);
-  const request = requestOf(target, port);
+  const request = { ...requestOf(target, port), isBlind: !(await takesImages(backend, turn.settings())) };
   // Nobody else knows of what the reviewer runs.
   const sessions = new CommandSessions();
   const { result: end } = await withTools(port, { tools, sessions }, signal, (host) =>
