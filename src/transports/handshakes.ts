@@ -106,20 +106,22 @@ function answer(guard: Guard, request: IncomingMessage, response: ServerResponse
 }
 
 function reply(response: ServerResponse, status: number, text: string): void {
-  const headers = { 'Content-Type': PLAIN_TEXT, 'Content-Length': Buffer.byteLength(text) };
-  response.writeHead(status, headers).end(text);
+  const body = `${text}\n`;
+  const headers = { 'Content-Type': PLAIN_TEXT, 'Content-Length': Buffer.byteLength(body) };
+  response.writeHead(status, headers).end(body);
 }
 
 /** Ends an upgrade that is not granted with an ordinary HTTP answer. */
 function refuse(socket: Duplex, { status, text }: Refusal): void {
+  const body = `${text}\n`;
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Connection: close',
     `Content-Type: ${PLAIN_TEXT}`,
-    `Content-Length: ${Buffer.byteLength(text)}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
     ...(status === 401 ? ['WWW-Authenticate: Bearer'] : []),
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
 function handshakeOf(request: IncomingMessage): Handshake {
