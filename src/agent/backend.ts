@@ -10,6 +10,7 @@ import type { ItemOf } from '../model/item.ts';
 import type { Plan } from '../model/plan.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
+import type { WebSearchAction } from '../model/web-search.ts';
 import type { FileChange } from './patch/change.ts';
 
 /** A model that turns can run on. */
@@ -85,6 +86,11 @@ export type BackendEvent =
   | { readonly type: 'planText'; readonly itemId: ItemId; readonly parts: readonly string[] }
   | { readonly type: 'planCompleted'; readonly itemId: ItemId; readonly text: string }
   | { readonly type: 'reasoningStarted'; readonly itemId: ItemId }
+  | {
+      readonly type: 'searchStarted' | 'searchCompleted';
+      readonly itemId: ItemId;
+      readonly action: WebSearchAction;
+    }
   | { readonly type: 'summaryPartAdded'; readonly itemId: ItemId; readonly index: number }
   | {
       readonly type: 'summaryText' | 'reasoningText';

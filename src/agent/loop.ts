@@ -8,7 +8,7 @@ import { throwIfAborted } from '../base/signals.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
-import { agentMessage, type Item, planItem, reasoning } from '../model/item.ts';
+import { agentMessage, type Item, planItem, reasoning, webSearch } from '../model/item.ts';
 import { addUsage, type TokenUsage, type TurnError, turnError } from '../model/turn.ts';
 import type { Backend, BackendEvent, ToolHost, TurnRequest } from './backend.ts';
 
@@ -101,7 +101,7 @@ function partsOf(text: string): string[] {
 }
 
 interface OpenItem {
-  item: Extract<Item, { type: 'agentMessage' | 'plan' | 'reasoning' }>;
+  item: Extract<Item, { type: 'agentMessage' | 'plan' | 'reasoning' | 'webSearch' }>;
   /** Of a message or plan. */
   readonly text: GrowingText;
   readonly summary: GrowingText[];
@@ -212,6 +212,12 @@ class Recorder {
         ];
       case 'reasoningStarted':
         return [await this.#begin(event.itemId, reasoning, 'rs')];
+      case 'searchStarted':
+        return [await this.#begin(event.itemId, (id, atMs) => webSearch(id, event.action, atMs), 'ws')];
+      case 'searchCompleted':
+        return this.#complete(event.itemId, (item) =>
+          item.type === 'webSearch' ? { ...webSearch(item.id, event.action, 0), startedAtMs: item.startedAtMs } : item,
+        );
       case 'planStarted':
         return [await this.#begin(event.itemId, planItem, 'plan')];
       case 'planCompleted':
@@ -263,6 +269,7 @@ class Recorder {
 
   #finished(open: OpenItem): OpenItem['item'] {
     const completedAtMs = this.#options.now();
+    if (open.item.type === 'webSearch') return { ...open.item, completedAtMs };
     if (open.item.type !== 'reasoning') return { ...open.item, text: open.text.toString(), completedAtMs };
     const texts = (grown: GrowingText[]) => Array.from(grown, (text) => text?.toString() ?? '');
     return { ...open.item, summary: texts(open.summary), content: texts(open.content), completedAtMs };

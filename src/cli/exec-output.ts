@@ -68,6 +68,7 @@ export class PlainOutput implements ExecOutput {
     const begun = paramsOf(notification, itemStarted)?.item;
     if (begun?.type === 'commandExecution') this.note(`$ ${begun.command}`, 'bold');
     if (begun?.type === 'fileChange') this.#changes(begun);
+    if (begun?.type === 'webSearch') this.note(`searches the web: ${begun.query}`, 'bold');
     if (begun?.type === 'imageView') this.note(`looks at ${begun.path}`, 'bold');
     const steps = paramsOf(notification, turnPlanUpdated)?.plan ?? [];
     for (const { step, status } of steps) this.note(`${MARKS[status]} ${step}`);

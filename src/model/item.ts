@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ClientToolContent } from './client-tool.ts';
 import { UserInput } from './input.ts';
 import { type Infer, schema } from './schema.ts';
+import { queryOf, WebSearchAction } from './web-search.ts';
 
 const times = { startedAtMs: z.number().nullable(), completedAtMs: z.number().nullable() };
 
@@ -134,6 +135,18 @@ const ImageViewItem = schema(() =>
   z.object({ type: z.literal('imageView'), id: z.string(), path: z.string(), ...times }),
 );
 
+/** The provider searched the web within an answer; what it found is in the answer alone. */
+const WebSearchItem = schema(() =>
+  z.object({
+    type: z.literal('webSearch'),
+    id: z.string(),
+    query: z.string(),
+    action: WebSearchAction().nullable(),
+    results: z.null(),
+    ...times,
+  }),
+);
+
 /** The model's view of the thread was replaced by a shorter one. */
 const ContextCompactionItem = schema(() =>
   z.object({ type: z.literal('contextCompaction'), id: z.string(), ...times }),
@@ -157,6 +170,7 @@ export const Item = schema(() =>
     PlanItem(),
     DynamicToolCallItem(),
     ImageViewItem(),
+    WebSearchItem(),
     ContextCompactionItem(),
     EnteredReviewModeItem(),
     ExitedReviewModeItem(),
@@ -204,6 +218,11 @@ export function reviewMode<T extends 'enteredReviewMode' | 'exitedReviewMode'>(
   atMs: number,
 ) {
   return { type, id, review, startedAtMs: atMs, completedAtMs: null };
+}
+
+export function webSearch(id: string, action: WebSearchAction, atMs: number): ItemOf<'webSearch'> {
+  const query = queryOf(action);
+  return { type: 'webSearch', id, query, action, results: null, startedAtMs: atMs, completedAtMs: null };
 }
 
 export function contextCompaction(id: string, atMs: number): ItemOf<'contextCompaction'> {

@@ -72,6 +72,7 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
     case 'userMessage':
     case 'contextCompaction':
     case 'imageView':
+    case 'webSearch':
     case 'enteredReviewMode':
     case 'exitedReviewMode':
       return { ...item, completedAtMs };

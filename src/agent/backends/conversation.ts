@@ -26,7 +26,7 @@ export class Conversation {
   }
 
   /** The model's id if it is new here, else one of our own. */
-  claim(id: string | null, prefix: 'msg' | 'rs' | 'call'): ItemId {
+  claim(id: string | null, prefix: 'msg' | 'rs' | 'call' | 'ws'): ItemId {
     const free = id !== null && !this.#taken.has(id) ? id : `${prefix}_${newId()}`;
     this.#taken.add(free);
     return free;

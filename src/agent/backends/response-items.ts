@@ -4,6 +4,7 @@ import { GrowingText } from '../../base/growing-text.ts';
 import type { ContextItem } from '../../model/context.ts';
 import type { ItemId } from '../../model/ids.ts';
 import type { ThreadSettings } from '../../model/thread.ts';
+import type { WebSearchAction } from '../../model/web-search.ts';
 import type { BackendEvent } from '../backend.ts';
 import { isPlanning } from '../collaboration.ts';
 import type { ModelEvent } from '../models/client.ts';
@@ -34,6 +35,8 @@ export class ResponseItems {
   /** Reasoning and calls that wait for what makes them whole. */
   #pending: ContextItem[] = [];
   #open: OpenMessage | OpenReasoning | undefined;
+  /** The search of the provider that is under way. */
+  #search: { readonly itemId: ItemId; readonly action: WebSearchAction } | undefined;
   #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
 
   constructor(conversation: Conversation, settings: ThreadSettings, contextWindow: number | null) {
@@ -111,6 +114,9 @@ export class ResponseItems {
         this.#pending.push({ type: 'toolCall', callId, name, arguments: given, ...(custom ? { custom } : {}) });
         return;
       }
+      case 'webSearch':
+        this.#followSearch(event, out);
+        return;
       case 'usage':
         out.push({ type: 'usage', usage: event.usage, contextWindow: this.#contextWindow });
         return;
@@ -139,6 +145,20 @@ export class ResponseItems {
     this.#open = open;
     out.push({ type: 'reasoningStarted', itemId: open.id });
     return open;
+  }
+
+  #followSearch({ id, action, isDone }: Extract<ModelEvent, { type: 'webSearch' }>, out: BackendEvent[]): void {
+    if (isDone && this.#search) {
+      out.push({ type: 'searchCompleted', itemId: this.#search.itemId, action });
+      this.#search = undefined;
+      return;
+    }
+    // One that nothing more was told of.
+    if (this.#search) out.push({ type: 'searchCompleted', ...this.#search });
+    const itemId = this.#conversation.claim(id, 'ws');
+    this.#search = isDone ? undefined : { itemId, action };
+    out.push({ type: 'searchStarted', itemId, action });
+    if (isDone) out.push({ type: 'searchCompleted', itemId, action });
   }
 
   #message(out: BackendEvent[]): OpenMessage {

@@ -2,6 +2,7 @@
 
 import type { ContextItem } from '../../model/context.ts';
 import type { TokenUsage } from '../../model/turn.ts';
+import type { WebSearchAction } from '../../model/web-search.ts';
 
 export interface ToolSpec {
   readonly name: string;
@@ -54,6 +55,13 @@ export type ModelEvent =
       readonly arguments: string;
       /** The model wrote plain text, which stands in the arguments as `input`. */
       readonly custom?: true;
+    }
+  /** The provider looks something up by itself; `isDone`: it has, and this is all it tells of it. */
+  | {
+      readonly type: 'webSearch';
+      readonly id: string | null;
+      readonly action: WebSearchAction;
+      readonly isDone: boolean;
     }
   | { readonly type: 'usage'; readonly usage: TokenUsage }
   /** The model has finished its answer: always the last event of a stream that ended well. */

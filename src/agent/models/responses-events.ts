@@ -1,6 +1,7 @@
 // What comes back in the Responses wire form, one server event at a time.
 
 import { modelNameOf } from '../../model/client-tool.ts';
+import type { WebSearchAction } from '../../model/web-search.ts';
 import type { ModelEvent } from './client.ts';
 import { ModelError } from './client.ts';
 import type { EventBatch } from './event-batch.ts';
@@ -74,6 +75,7 @@ export class ResponsesEvents {
     const item = recordOf(event.item);
     if (item.type === 'message') this.#batch.add({ type: 'messageStarted', id: idIn(item), phase: phaseIn(item) });
     else if (item.type === 'reasoning') this.#batch.add({ type: 'reasoningStarted', id: idIn(item) });
+    else if (item.type === 'web_search_call') this.#batch.add(searchIn(item, false));
     else return;
     this.#open = numberOf(event.output_index);
   }
@@ -94,6 +96,10 @@ export class ResponsesEvents {
           content: textsOf(item.content),
           sealed: textOf(item.encrypted_content) || null,
         });
+        break;
+      case 'web_search_call':
+        if (!isAnnounced) this.#begin(event);
+        this.#batch.add(searchIn(item, true));
         break;
       case 'function_call':
         this.#call(item, textOf(item.arguments));
@@ -118,6 +124,26 @@ export class ResponsesEvents {
     const usage = recordOf(response.usage);
     if ('input_tokens' in usage) this.#batch.add({ type: 'usage', usage: responsesUsage(usage) });
     this.#batch.add({ type: 'finished', reason });
+  }
+}
+
+function searchIn(item: Loose, isDone: boolean): ModelEvent {
+  return { type: 'webSearch', id: idIn(item), action: actionIn(recordOf(item.action)), isDone };
+}
+
+function actionIn(action: Loose): WebSearchAction {
+  const told = (name: string) => textOf(action[name]) || null;
+  switch (action.type) {
+    case 'search': {
+      const queries = Array.isArray(action.queries) ? action.queries.map(textOf) : null;
+      return { type: 'search', query: told('query'), queries };
+    }
+    case 'open_page':
+      return { type: 'openPage', url: told('url') };
+    case 'find_in_page':
+      return { type: 'findInPage', url: told('url'), pattern: told('pattern') };
+    default:
+      return { type: 'other' };
   }
 }
 
