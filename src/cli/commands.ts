@@ -4,6 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { approvalsCommand } from './approvals.ts';
+import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
@@ -58,6 +59,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     execCommand,
     doctorCommand,
     approvalsCommand,
+    configCommand,
     policyCommand,
     tokenCommand,
     historyCommand,

@@ -6,6 +6,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   doctor: [],
   approvals: ['list', 'answer'],
   policy: ['explain'],
+  config: ['get', 'set', 'unset'],
   token: ['new', 'sign'],
   threads: ['list', 'show', 'archive', 'unarchive', 'delete'],
   history: ['verify', 'export', 'import', 'backup', 'repair', 'stats', 'compact'],

@@ -1,4 +1,4 @@
-// heddle schema: writes down the protocol that this server speaks, for programs and for people who write clients.
+// heddle schema: writes down the protocol that this server speaks, and its configuration file, for programs and people.
 
 import { AppError } from '../base/errors.ts';
 import type { AddCommand } from './commands.ts';
@@ -20,7 +20,9 @@ export const schemaCommand: AddCommand = (cli, outcome) => {
     'schema',
     'Write down the protocol, as JSON Schema, TypeScript or OpenRPC',
     (yargs) => {
-      const group = yargs.usage('$0 schema <command>');
+      const group = yargs
+        .usage('$0 schema <command>')
+        .option('config', { type: 'boolean', describe: 'Print the JSON Schema of config.yaml, for editors' });
       for (const [form, describe] of FORMS)
         group.command(
           form,
@@ -36,8 +38,11 @@ export const schemaCommand: AddCommand = (cli, outcome) => {
         );
       return group;
     },
-    () => {
-      throw new AppError('invalid', 'say in which form: `heddle schema json|ts|openrpc --out DIR`');
+    async (args) => {
+      if (args.config !== true)
+        throw new AppError('invalid', 'say in which form: `heddle schema json|ts|openrpc --out DIR`, or `--config`');
+      const { printConfigSchema } = await import('./config-schema.ts');
+      outcome.code = printConfigSchema();
     },
   );
 };

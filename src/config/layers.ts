@@ -98,7 +98,7 @@ export function flagsLayer(flags: readonly string[]): Layer {
 }
 
 /** A value as TOML writes it; what is not TOML is text, so that `-c model=o3` needs no quotes. */
-function flagValue(text: string): unknown {
+export function flagValue(text: string): unknown {
   try {
     return parseToml(`value = ${text}`).value;
   } catch {

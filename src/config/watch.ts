@@ -18,7 +18,9 @@ export function watchConfig(source: ConfigSource, changed: (state: ConfigState) 
   const look = async (before: string): Promise<string> => {
     const state = await source.state();
     const mark = markOf(state);
-    if (mark !== before && versionOf(state) !== source.editor.lastVersion()) changed(state);
+    const version = versionOf(state);
+    const isOwn = version !== undefined && version === source.editor.lastVersion();
+    if (mark !== before && !isOwn) changed(state);
     return mark;
   };
   const name = basename(source.file);

@@ -17,7 +17,7 @@ import { lineSocketWire, memoryWire, streamsWire, type Wire, webSocketWire } fro
 export const TRANSPORTS = ['memory', 'stdio', 'unix', 'unix-lines', 'websocket'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-export interface StartOptions extends Pick<AppOptions, 'clock' | 'sandbox' | 'openHistory'> {
+export interface StartOptions extends Pick<AppOptions, 'clock' | 'sandbox' | 'openHistory' | 'requirements'> {
   /** A model server stands for the runtime backend, with this provider. Default: mock. */
   readonly backend?: 'mock' | 'unavailable' | ModelServer;
   /** Settings of the configuration file. */
@@ -138,7 +138,7 @@ class Served {
   }
 
   async start(): Promise<void> {
-    const { clock, sandbox, openHistory, log } = this.#options;
+    const { clock, sandbox, openHistory, requirements, log } = this.#options;
     this.app = await createApp({
       dataDirectory: this.#dataDirectory,
       cwd: this.#workspace,
@@ -149,6 +149,7 @@ class Served {
       ...(clock ? { clock } : {}),
       ...(sandbox ? { sandbox } : {}),
       ...(openHistory ? { openHistory } : {}),
+      ...(requirements ? { requirements } : {}),
     });
     const transport = this.#options.transport ?? 'memory';
     if (transport === 'unix' || transport === 'unix-lines') await this.#listen('unix', join(this.#workspace, 'sock'));

@@ -1,0 +1,139 @@
+// Configuration and threads together: what a write changes and what it leaves, projects, edits from outside, requirements.
+
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { cleanUp, type StartOptions, startApp, temporaryFolder } from '../harness/start-app.ts';
+import type { Received, TestClient } from '../harness/test-client.ts';
+
+afterEach(cleanUp);
+
+const write = (client: TestClient, keyPath: string, value: unknown): Promise<Received> =>
+  client.request('config/value/write', { keyPath, value, mergeStrategy: 'replace' });
+
+const start = (client: TestClient, params: object = {}): Promise<Received> =>
+  client.request('thread/start', { cwd: null, ...params });
+
+describe('a write', () => {
+  test('counts for new threads; a loaded one keeps its settings, and is named', async () => {
+    const server = await startApp({ config: { model: 'before' } });
+    const client = await server.connect();
+    const { thread } = await start(client);
+    expect(await write(client, 'model', 'after')).toMatchObject({ frozenThreads: [thread.id] });
+    expect((await client.request('thread/resume', { threadId: thread.id })).model).toBe('before');
+    expect((await start(client)).model).toBe('after');
+    expect(client.news('configWarning')).toEqual([]);
+  });
+
+  test('a hundred at once are all in the file', async () => {
+    const server = await startApp();
+    const clients = await Promise.all([server.connect(), server.connect(), server.connect()]);
+    const writes = Array.from({ length: 100 }, (_, index) => write(clients[index % 3]!, `many.k${index}`, index));
+    await Promise.all(writes);
+    const { config } = await clients[0]!.request('config/read', {});
+    expect(Object.keys(config.many)).toHaveLength(100);
+  });
+});
+
+describe('a project', () => {
+  test('is heard from the moment on that its folder is trusted', async () => {
+    const server = await startApp({ config: { model: 'mine' } });
+    const client = await server.connect();
+    await mkdir(join(server.workspace, '.heddle'));
+    await writeFile(
+      join(server.workspace, '.heddle', 'config.toml'),
+      'model = "theirs"\nsandbox_mode = "danger-full-access"\n',
+    );
+    expect(await start(client)).toMatchObject({ model: 'mine', sandbox: { type: 'readOnly' } });
+    await write(client, `projects."${server.workspace}".trust_level`, 'trusted');
+    expect(await start(client)).toMatchObject({ model: 'theirs', sandbox: { type: 'workspaceWrite' } });
+    const read = await client.request('config/read', { cwd: server.workspace, includeLayers: true });
+    const type = 'project';
+    expect(read.origins.model.name).toEqual({ type, dotCodexFolder: join(server.workspace, '.heddle') });
+    expect(read.layers.map((layer: Received) => layer.name.type)).toEqual(['sessionFlags', 'project', 'user']);
+    expect(read.config.projects[server.workspace]).toEqual({ trust_level: 'trusted' });
+  });
+});
+
+describe('an edit from outside', () => {
+  test('is noticed: what is wrong with it, and that loaded threads keep what they have', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    await start(client);
+    const file = join(server.dataDirectory, 'config.yaml');
+    const put = async (text: string) => {
+      await writeFile(`${file}.new`, text);
+      await rename(`${file}.new`, file);
+    };
+    await put('backend: mock\nmodel: [\n');
+    await client.notified('configWarning', ({ range }) => range?.start.line === 3);
+    await expect(start(client)).rejects.toThrow('failed to load configuration');
+    await put('backend: mock\nmodel: edited\n');
+    await client.notified('configWarning', ({ summary }) => /loaded keep the settings/.test(summary));
+    expect((await start(client)).model).toBe('edited');
+  });
+});
+
+describe('requirements', () => {
+  const owner = process.getuid?.() ?? 0;
+  const required = async (text: string): Promise<NonNullable<StartOptions['requirements']>> => {
+    const file = join(await temporaryFolder(), 'requirements.toml');
+    await writeFile(file, text, { mode: 0o644 });
+    return { file, owner };
+  };
+
+  test('hold whatever clients and files say', async () => {
+    const requirements = await required(
+      'allowed_sandbox_modes = ["read-only", "workspace-write"]\nallowed_approval_policies = ["on-request"]\n',
+    );
+    const server = await startApp({ requirements, config: { sandbox_mode: 'danger-full-access' } });
+    const client = await server.connect({ experimentalApi: true });
+    await client.notified('configWarning', ({ details }) => details.includes('sandbox_mode'));
+    const { thread, sandbox } = await start(client);
+    expect(sandbox.type).toBe('workspaceWrite');
+    const { id: threadId } = thread;
+    const danger = { type: 'dangerFullAccess' };
+    const input = [{ type: 'text', text: 'hello' }];
+    for (const [method, params] of [
+      ['thread/start', { sandbox: 'danger-full-access' }],
+      ['thread/start', { permissions: ':danger-full-access' }],
+      ['thread/start', { config: { sandbox_mode: 'danger-full-access' } }],
+      ['thread/start', { approvalPolicy: 'never' }],
+      ['thread/fork', { threadId, sandbox: 'danger-full-access' }],
+      ['turn/start', { threadId, input, approvalPolicy: 'never' }],
+      ['turn/start', { threadId, input, sandboxPolicy: danger }],
+      ['command/exec', { command: ['true'], sandboxPolicy: danger }],
+      ['command/exec', { command: ['true'], permissionProfile: ':danger-full-access' }],
+    ] as const) {
+      const refusal = await client.refusal(method, params);
+      expect([method, refusal.data.kind]).toEqual([method, 'forbidden']);
+    }
+    await write(client, 'allowed_sandbox_modes', ['danger-full-access']);
+    expect(await client.request('configRequirements/read')).toMatchObject({
+      requirements: { allowedSandboxModes: ['read-only', 'workspace-write'], allowedApprovalPolicies: ['on-request'] },
+    });
+    const { data } = await client.request('permissionProfile/list', { cwd: server.workspace });
+    expect(data.map(({ allowed }: Received) => allowed)).toEqual([true, true, false]);
+    expect(data[2].reason).toContain(requirements.file);
+  });
+
+  test('bind threads that were wider before', async () => {
+    const first = await startApp({ config: { sandbox_mode: 'danger-full-access' } });
+    const { thread } = await start(await first.connect());
+    await first.close();
+    const requirements = await required('allowed_sandbox_modes = ["read-only"]\n');
+    const server = await startApp({ requirements, dataDirectory: first.dataDirectory });
+    const client = await server.connect();
+    await client.request('thread/resume', { threadId: thread.id });
+    const refusal = await client.refusal('turn/start', { threadId: thread.id, input: [{ type: 'text', text: 'x' }] });
+    expect(refusal.data.kind).toBe('forbidden');
+  });
+
+  test('keep a server from starting when others may change them', async () => {
+    const requirements = await required('');
+    await chmod(requirements.file, 0o666);
+    const dataDirectory = await temporaryFolder();
+    await expect(startApp({ requirements, dataDirectory })).rejects.toThrow('nobody else may write');
+    expect(await readFile(join(dataDirectory, 'config.yaml'), 'utf8')).toBe('{"backend":"mock"}');
+  });
+});
