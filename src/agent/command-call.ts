@@ -193,6 +193,7 @@ export class CommandCall {
       reason: this.#command.reason,
       amendment: [...proposedAmendment(this.#shell, this.#command.line)],
       sandbox,
+      ...(this.#command.onTerminal ? { onTerminal: true as const } : {}),
       operationDigest: this.#operationDigest(sandbox),
       ...policyDigests(settings),
       nonce: newId(),

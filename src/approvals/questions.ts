@@ -80,7 +80,11 @@ export function commandApprovalParams(
     availableDecisions: availableDecisions(proposal, recipient) ?? [],
     // The schema has this for questions about a part of an item; ours is a member of its own.
     approvalId: null,
-    heddle: { ...evidenceOf(proposal), sandbox: proposal.sandbox },
+    heddle: {
+      ...evidenceOf(proposal),
+      sandbox: proposal.sandbox,
+      ...(proposal.onTerminal ? { onTerminal: proposal.onTerminal } : {}),
+    },
   };
 }
 

@@ -42,6 +42,7 @@ export const commandApproval = request('item/commandExecution/requestApproval', 
       heddle: z.object({
         ...evidence,
         sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
+        onTerminal: z.literal(true).optional(),
       }),
     }),
   result: () => z.object({ decision: WireDecision() }),

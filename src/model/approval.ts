@@ -79,6 +79,8 @@ const CommandProposal = schema(() =>
     amendment: z.array(z.string()),
     /** How it will run if accepted; `unavailable`: the host has no sandbox, and only this acceptance lets it run bare. */
     sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
+    /** The model may type into it while it runs. */
+    onTerminal: z.literal(true).optional(),
   }),
 );
 

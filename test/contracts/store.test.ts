@@ -10,6 +10,7 @@ import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import { openMemoryHistory } from '../../src/history/memory.ts';
 import type { History, Once, Page, ThreadQuery, ThreadStore } from '../../src/history/store.ts';
 import { MAX_PREVIEW } from '../../src/history/tables.ts';
+import { RowThreadStore } from '../../src/history/thread-store.ts';
 import type { ThreadEvent } from '../../src/model/event.ts';
 import {
   answer,
@@ -148,6 +149,44 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       }
       expect(walked).toEqual(Array.from({ length: head }, (_, index) => index + 1));
       expect(pages).toBeGreaterThan(1);
+    });
+
+    it('keeps the deltas of what a turn has left running until that ends, and knows what runs', async () => {
+      const [left, other] = [answer('left'), answer('other')];
+      const begin = [turnStarted('u'), itemStarted('u', left), itemStarted('u', other)];
+      const leave: ThreadEvent = { type: 'terminalLeft', turnId: 'u', itemId: 'left' };
+      const inTurn = [delta('u', 'left', 'a'), delta('u', 'other', 'x'), leave, delta('u', 'left', 'b')];
+      await store.create(threadMeta('t'), at(1, ...begin, ...inTurn, turnCompleted('u')));
+      const head = await store.append('t', 9, at(2, turnStarted('v'), delta('v', 'w', 'y'), delta('u', 'left', 'c')));
+      const parts = async () =>
+        (await store.events('t', 0, 100)).flatMap(({ event }) => (event.type === 'delta' ? event.parts : []));
+      expect(await parts()).toEqual(['a', 'b', 'y', 'c']);
+      expect((await store.meta('t'))?.terminals).toEqual([{ turnId: 'u', itemId: 'left' }]);
+      if (store instanceof RowThreadStore) await store.rebuild('t');
+      expect((await store.meta('t'))?.terminals).toEqual([{ turnId: 'u', itemId: 'left' }]);
+      await store.append('t', head, at(3, itemCompleted('u', { ...left, completedAtMs: 3 })));
+      expect(await parts()).toEqual(['y']);
+      expect((await store.meta('t'))?.terminals).toEqual([]);
+      expect((await store.turn('t', 'u'))?.status).toBe('completed');
+    });
+
+    it('copies what runs as running only if the end is not copied', async () => {
+      const left = answer('left');
+      const leave: ThreadEvent = { type: 'terminalLeft', turnId: 'u', itemId: 'left' };
+      await store.create(threadMeta('t'), at(1, turnStarted('u'), itemStarted('u', left), leave, turnCompleted('u')));
+      await store.append('t', 5, at(2, itemCompleted('u', { ...left, completedAtMs: 3 }), ...wholeTurn('v')));
+      await store.fork('t', 5, threadMeta('before'));
+      await store.fork('t', 13, threadMeta('after'));
+      expect((await store.meta('before'))?.terminals).toEqual([{ turnId: 'u', itemId: 'left' }]);
+      expect((await store.meta('after'))?.terminals).toEqual([]);
+    });
+
+    it('forgets what runs of turns that are reverted', async () => {
+      const leave: ThreadEvent = { type: 'terminalLeft', turnId: 'u', itemId: 'left' };
+      await store.create(threadMeta('t'), at(1, turnStarted('u'), itemStarted('u', answer('left')), leave));
+      const revert: ThreadEvent = { type: 'turnsReverted', firstTurnId: 'u', turnIds: ['u'] };
+      await store.append('t', 4, at(2, turnCompleted('u'), revert));
+      expect((await store.meta('t'))?.terminals).toEqual([]);
     });
 
     it('gives no number to a delta without parts', async () => {

@@ -70,7 +70,9 @@ test('a command that a local person let out of the sandbox takes nothing from a 
   };
   const over = (id: string) => local.notified('turn/completed', ({ turn }) => turn.id === id);
   const left = await turnOf(local, 'leave! read x; echo got $x');
-  (await local.asked()).answer({ decision: 'accept' });
+  const question = await local.asked();
+  expect(question.params.heddle).toMatchObject({ sandbox: 'bare', onTerminal: true });
+  question.answer({ decision: 'accept' });
   await over(left);
   await over(await turnOf(remote, 'type theirs'));
   expect(local.news('item/commandExecution/terminalInteraction')).toEqual([]);
