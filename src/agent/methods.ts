@@ -37,7 +37,7 @@ export const modelList = request('model/list', {
           /** Ours: whose model it is. */
           modelProvider: z.string(),
           /** Ours: in tokens, where it is known. */
-          contextWindow: z.number().nullable(),
+          contextWindow: z.int().nullable(),
         }),
       ),
       nextCursor: z.string().nullable(),

@@ -38,9 +38,9 @@ const PendingApproval = () =>
     itemId: z.string(),
     kind: z.enum(['command', 'fileChange', 'permissions', 'userInput']),
     nonce: z.string(),
-    requestedAtMs: z.number(),
+    requestedAtMs: z.int(),
     /** Epoch seconds. */
-    expiresAt: z.number(),
+    expiresAt: z.int(),
     /** For commands and changes of files: what may be answered. */
     availableDecisions: z.array(z.unknown()).optional(),
     method: z.string(),

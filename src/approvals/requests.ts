@@ -12,7 +12,7 @@ const evidence = {
   policyDigest: z.string(),
   workspaceDigest: z.string(),
   nonce: z.string(),
-  expiresAt: z.number(),
+  expiresAt: z.int(),
 };
 
 export const WireDecision = () =>
@@ -30,7 +30,7 @@ export const commandApproval = request('item/commandExecution/requestApproval', 
       threadId: z.string(),
       turnId: z.string(),
       itemId: z.string(),
-      startedAtMs: z.number(),
+      startedAtMs: z.int(),
       environmentId: z.string().nullable(),
       reason: z.string().optional(),
       command: z.string(),
@@ -59,7 +59,7 @@ export const fileChangeApproval = request('item/fileChange/requestApproval', {
       threadId: z.string(),
       turnId: z.string(),
       itemId: z.string(),
-      startedAtMs: z.number(),
+      startedAtMs: z.int(),
       reason: z.string().nullable(),
       grantRoot: z.null(),
       availableDecisions: z.array(FileDecision()),
@@ -78,6 +78,10 @@ export const fileChangeApproval = request('item/fileChange/requestApproval', {
   mutates: false,
 });
 
+const access = () => z.enum(['read', 'write', 'deny']);
+
+const PathEntry = () => z.object({ path: z.object({ type: z.literal('path'), path: z.string() }), access: access() });
+
 const FileEntry = () =>
   z.object({
     path: z.discriminatedUnion('type', [
@@ -85,7 +89,7 @@ const FileEntry = () =>
       z.object({ type: z.literal('glob_pattern'), pattern: z.string() }),
       z.object({ type: z.literal('special'), value: z.unknown() }),
     ]),
-    access: z.enum(['read', 'write', 'deny']),
+    access: access(),
   });
 
 /** Beyond what the sandbox allows. `entries` says the same as `read` and `write`. */
@@ -96,7 +100,7 @@ export const WirePermissions = () =>
       .object({
         read: z.array(z.string()).nullable(),
         write: z.array(z.string()).nullable(),
-        entries: z.array(FileEntry()).optional(),
+        entries: z.array(PathEntry()).optional(),
       })
       .nullable(),
   });
@@ -125,7 +129,7 @@ export const permissionsApproval = request('item/permissions/requestApproval', {
       turnId: z.string(),
       itemId: z.string(),
       environmentId: z.string().nullable(),
-      startedAtMs: z.number(),
+      startedAtMs: z.int(),
       cwd: z.string(),
       reason: z.string().nullable(),
       permissions: WirePermissions(),
@@ -155,7 +159,7 @@ export const userInputRequest = request('item/tool/requestUserInput', {
 });
 
 export const serverRequestResolved = notification('serverRequest/resolved', () =>
-  z.object({ threadId: z.string(), requestId: z.union([z.number(), z.string()]) }),
+  z.object({ threadId: z.string(), requestId: z.union([z.int(), z.string()]) }),
 );
 
 export const approvalMessages = {

@@ -21,8 +21,8 @@ const ShownConfig = schema(() =>
   z.looseObject({
     model: z.string().nullable(),
     review_model: z.null(),
-    model_context_window: z.number().nullable(),
-    model_auto_compact_token_limit: z.number().nullable(),
+    model_context_window: z.int().nullable(),
+    model_auto_compact_token_limit: z.int().nullable(),
     model_auto_compact_token_limit_scope: z.null(),
     model_provider: z.string().nullable(),
     approval_policy: ApprovalPolicy().nullable(),
@@ -124,7 +124,7 @@ export const configBatchWrite = request('config/batchWrite', {
 
 export const configMethods = { configRead, configRequirementsRead, configValueWrite, configBatchWrite };
 
-const TextPosition = schema(() => z.object({ line: z.number(), column: z.number() }));
+const TextPosition = schema(() => z.object({ line: z.int().min(0), column: z.int().min(0) }));
 
 /** Lines and columns count from 1. */
 export const configWarning = notification('configWarning', () =>

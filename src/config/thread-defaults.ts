@@ -20,7 +20,7 @@ export interface ThreadWishes {
   /** The name of a permission profile; not together with `sandbox`. */
   readonly permissions?: string | null | undefined;
   readonly serviceTier?: string | null | undefined;
-  readonly personality?: string | null | undefined;
+  readonly personality?: ThreadSettings['personality'] | undefined;
   readonly baseInstructions?: string | null | undefined;
   readonly developerInstructions?: string | null | undefined;
 }

@@ -22,7 +22,7 @@ export const fsReadFile = request('fs/readFile', {
     z.object({
       dataBase64: z.string(),
       /** Bytes of the whole file. */
-      size: z.number(),
+      size: z.int(),
       /** SHA-256 of the whole content, in hex. */
       version: z.string().optional(),
     }),
@@ -46,7 +46,7 @@ export const fsWriteFile = request('fs/writeFile', {
       offset: optional(ByteCount()),
       isLast: optional(z.boolean()),
     }),
-  result: () => z.object({ version: z.string().optional(), received: z.number().optional() }),
+  result: () => z.object({ version: z.string().optional(), received: z.int().optional() }),
   // Pieces of one file in the order in which they were sent.
   queue: (params) => ({ key: `fs:${params.path}` }),
   needs: 'fs',
@@ -72,9 +72,9 @@ export const fsGetMetadata = request('fs/getMetadata', {
       isSymlink: z.boolean(),
       createdAtMs: z.int(),
       modifiedAtMs: z.int(),
-      size: z.number(),
+      size: z.int(),
       /** Permission bits. */
-      mode: z.number(),
+      mode: z.int(),
     }),
   queue: unqueued,
   needs: 'fs',

@@ -13,7 +13,7 @@ const FileMatch = schema(() =>
     file_name: z.string(),
     score: z.int().min(0),
     /** Places in `path`, in characters, of what was matched. */
-    indices: z.array(z.number()).nullable(),
+    indices: z.array(z.int().min(0)).nullable(),
   }),
 );
 

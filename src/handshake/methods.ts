@@ -28,14 +28,14 @@ export const initialize = request('initialize', {
         name: z.string(),
         version: z.string(),
         limits: z.object({
-          frameBytesBeforeInitialize: z.number(),
-          frameBytes: z.number(),
-          requestsInFlight: z.number(),
+          frameBytesBeforeInitialize: z.int(),
+          frameBytes: z.int(),
+          requestsInFlight: z.int(),
           /** Beyond the largest request in flight. */
-          requestBytesInFlight: z.number(),
+          requestBytesInFlight: z.int(),
           /** Requests that stop something, which are never refused for anything else that is in flight. */
-          stopsInFlight: z.number().optional(),
-          outboxBytes: z.number(),
+          stopsInFlight: z.int().optional(),
+          outboxBytes: z.int(),
         }),
         features: z.array(z.string()),
       }),

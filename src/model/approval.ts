@@ -64,9 +64,9 @@ const common = {
   policyDigest: z.string(),
   workspaceDigest: z.string(),
   nonce: z.string(),
-  startedAtMs: z.number(),
+  startedAtMs: z.int(),
   /** Epoch ms of wall time; from then on the answer is a refusal. */
-  expiresAtMs: z.number(),
+  expiresAtMs: z.int(),
 };
 
 const CommandProposal = schema(() =>

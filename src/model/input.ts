@@ -5,24 +5,32 @@ import { type Infer, optional, schema } from './schema.ts';
 
 const TextElement = schema(() =>
   z.object({
-    byteRange: z.object({ start: z.number(), end: z.number() }),
+    byteRange: z.object({ start: z.int().min(0), end: z.int().min(0) }),
     placeholder: z.string().nullable().default(null),
   }),
 );
 
 const ImageDetail = schema(() => z.enum(['auto', 'low', 'high', 'original']));
 
+const NOWHERE = 'either `url` or `fileId` is needed';
+const leadsSomewhere = ({ url, fileId }: { url?: string | undefined; fileId?: string | undefined }): boolean =>
+  (url ?? fileId) !== undefined;
+
 export const UserInput = schema(() =>
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('text'), text: z.string(), text_elements: z.array(TextElement()).default([]) }),
-    z.object({
-      type: z.literal('image'),
-      url: z.string().optional(),
-      fileId: z.string().optional(),
-      detail: ImageDetail().nullable().default(null),
-    }),
+    z
+      .object({
+        type: z.literal('image'),
+        url: z.string().optional(),
+        fileId: z.string().optional(),
+        detail: ImageDetail().nullable().default(null),
+      })
+      .refine(leadsSomewhere, NOWHERE),
     z.object({ type: z.literal('localImage'), path: z.string(), detail: ImageDetail().nullable().default(null) }),
-    z.object({ type: z.literal('audio'), url: z.string().optional(), fileId: z.string().optional() }),
+    z
+      .object({ type: z.literal('audio'), url: z.string().optional(), fileId: z.string().optional() })
+      .refine(leadsSomewhere, NOWHERE),
     z.object({ type: z.literal('localAudio'), path: z.string() }),
     z.object({ type: z.literal('skill'), name: z.string(), path: z.string() }),
     z.object({ type: z.literal('mention'), name: z.string(), path: z.string() }),

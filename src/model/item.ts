@@ -6,7 +6,7 @@ import { UserInput } from './input.ts';
 import { type Infer, schema } from './schema.ts';
 import { queryOf, WebSearchAction } from './web-search.ts';
 
-const times = { startedAtMs: z.number().nullable(), completedAtMs: z.number().nullable() };
+const times = { startedAtMs: z.int().nullable(), completedAtMs: z.int().nullable() };
 
 const UserMessageItem = schema(() =>
   z.object({
@@ -71,8 +71,8 @@ const CommandExecutionItem = schema(() =>
     status: z.enum(['inProgress', 'completed', 'failed', 'declined']),
     commandActions: z.array(CommandAction()),
     aggregatedOutput: z.string().nullable(),
-    exitCode: z.number().nullable(),
-    durationMs: z.number().nullable(),
+    exitCode: z.int().nullable(),
+    durationMs: z.int().nullable(),
     /** Ours: the middle of the output was dropped to stay under the cap. */
     outputCapped: z.boolean().optional(),
     /** Ours: it ran without a sandbox because the host has none and a person accepted exactly that. */
@@ -123,7 +123,7 @@ const DynamicToolCallItem = schema(() =>
     status: z.enum(['inProgress', 'completed', 'failed']),
     contentItems: z.array(ClientToolContent()).nullable(),
     success: z.boolean().nullable(),
-    durationMs: z.number().nullable(),
+    durationMs: z.int().nullable(),
     /** Ours: the client was asked, and whether it did what it was asked for is not known. */
     outcome: z.literal('unknown').optional(),
     ...times,

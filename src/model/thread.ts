@@ -8,6 +8,11 @@ import { TokenUsage, Turn } from './turn.ts';
 
 export const PermissionProfile = schema(() => z.object({ id: z.string(), extends: z.string().nullable() }));
 
+export const ReasoningSummary = schema(() => z.enum(['auto', 'concise', 'detailed', 'none']));
+
+/** Kept and shown; nothing follows from it. */
+export const Personality = schema(() => z.enum(['none', 'friendly', 'pragmatic']));
+
 /** What a thread works with; frozen at its start, changed only by overrides that name it. */
 export const ThreadSettings = schema(() =>
   z.object({
@@ -27,9 +32,9 @@ export const ThreadSettings = schema(() =>
     sandboxPolicy: SandboxPolicy(),
     permissionProfile: PermissionProfile().nullable(),
     effort: z.string().nullable(),
-    summary: z.enum(['auto', 'concise', 'detailed', 'none']).nullable(),
+    summary: ReasoningSummary().nullable(),
     serviceTier: z.string().nullable(),
-    personality: z.string().nullable(),
+    personality: Personality().nullable(),
     baseInstructions: z.string().nullable(),
     developerInstructions: z.string().nullable(),
     collaborationMode: JsonObject().nullable(),
@@ -59,11 +64,11 @@ export const Goal = schema(() =>
     threadId: z.string(),
     objective: z.string(),
     status: z.enum(['active', 'paused', 'blocked', 'usageLimited', 'budgetLimited', 'complete']),
-    tokenBudget: z.number().nullable(),
-    tokensUsed: z.number(),
-    timeUsedSeconds: z.number(),
-    createdAt: z.number(),
-    updatedAt: z.number(),
+    tokenBudget: z.int().nullable(),
+    tokensUsed: z.int(),
+    timeUsedSeconds: z.int(),
+    createdAt: z.int(),
+    updatedAt: z.int(),
   }),
 );
 export type Goal = Infer<typeof Goal>;
@@ -98,7 +103,7 @@ export const PINNED: ThreadSection = { id: '01984de2-8f74-7c91-a3b2-5c5e937cf318
 export const SectionPlace = schema(() =>
   z.object({
     id: z.string(),
-    enteredAtMs: z.number(),
+    enteredAtMs: z.int(),
     /** Orders the threads of the section by its characters. */
     position: z.string(),
   }),
@@ -113,7 +118,7 @@ export const Attachment = schema(() =>
     identityKey: z.string(),
     /** JSON text: as one string it is kept once however many threads have it. */
     payload: z.string(),
-    createdAtMs: z.number(),
+    createdAtMs: z.int(),
   }),
 );
 export type Attachment = Infer<typeof Attachment>;
@@ -122,9 +127,9 @@ export type Attachment = Infer<typeof Attachment>;
 export const ThreadMeta = schema(() =>
   z.object({
     id: z.string(),
-    createdAtMs: z.number(),
-    updatedAtMs: z.number(),
-    recencyAtMs: z.number(),
+    createdAtMs: z.int(),
+    updatedAtMs: z.int(),
+    recencyAtMs: z.int(),
     archived: z.boolean(),
     name: z.string().nullable(),
     preview: z.string(),
@@ -140,7 +145,7 @@ export const ThreadMeta = schema(() =>
     createdByVersion: z.string(),
     gitInfo: GitInfo().nullable(),
     settings: ThreadSettings(),
-    turnCount: z.number(),
+    turnCount: z.int(),
     usage: TokenUsage(),
     readState: ReadState(),
     goal: Goal().nullable(),
@@ -183,21 +188,21 @@ export const Thread = schema(() =>
     preview: z.string(),
     ephemeral: z.boolean(),
     section: ThreadSection().nullable(),
-    sectionEnteredAt: z.number().nullable(),
+    sectionEnteredAt: z.int().nullable(),
     projectId: z.null(),
     historyMode: z.enum(['paginated', 'legacy']),
     modelProvider: z.string(),
     model: z.string().nullable(),
     reasoningEffort: z.string().nullable(),
-    createdAt: z.number(),
-    updatedAt: z.number(),
-    recencyAt: z.number().nullable(),
+    createdAt: z.int(),
+    updatedAt: z.int(),
+    recencyAt: z.int().nullable(),
     status: ThreadStatus(),
     path: z.string().nullable(),
     cwd: z.string(),
     cliVersion: z.string(),
     originator: z.string().nullable(),
-    source: z.string(),
+    source: z.enum(['cli', 'vscode', 'exec', 'appServer', 'unknown']),
     canAcceptDirectInput: z.boolean().nullable(),
     threadSource: z.string().nullable(),
     agentNickname: z.null(),

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Item } from './item.ts';
 import { type Infer, schema } from './schema.ts';
 
-const httpStatus = z.object({ httpStatusCode: z.number().nullable() });
+const httpStatus = z.object({ httpStatusCode: z.int().nullable() });
 
 /** Why a turn failed, in the words that clients of the reference branch on. */
 export const ErrorInfo = schema(() =>
@@ -58,21 +58,21 @@ export const Turn = schema(() =>
     status: TurnStatus(),
     error: TurnError().nullable(),
     /** Epoch seconds. */
-    startedAt: z.number().nullable(),
-    completedAt: z.number().nullable(),
-    durationMs: z.number().nullable(),
+    startedAt: z.int().nullable(),
+    completedAt: z.int().nullable(),
+    durationMs: z.int().nullable(),
   }),
 );
 export type Turn = Infer<typeof Turn>;
 
 export const TokenUsage = schema(() =>
   z.object({
-    totalTokens: z.number(),
-    inputTokens: z.number(),
-    cachedInputTokens: z.number(),
-    cacheWriteInputTokens: z.number(),
-    outputTokens: z.number(),
-    reasoningOutputTokens: z.number(),
+    totalTokens: z.int(),
+    inputTokens: z.int(),
+    cachedInputTokens: z.int(),
+    cacheWriteInputTokens: z.int(),
+    outputTokens: z.int(),
+    reasoningOutputTokens: z.int(),
   }),
 );
 export type TokenUsage = Infer<typeof TokenUsage>;

@@ -6,9 +6,7 @@ import { optional, schema } from '../model/schema.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 /** In character cells. */
-const Size = schema(() =>
-  z.object({ rows: z.number().int().min(0).max(65_535), cols: z.number().int().min(0).max(65_535) }),
-);
+const Size = schema(() => z.object({ rows: z.int().min(0).max(65_535), cols: z.int().min(0).max(65_535) }));
 /** Changes to the environment; null takes a variable away. */
 const Environment = schema(() => z.record(z.string(), z.string().nullish()));
 const Empty = schema(() => z.object({}));
@@ -24,9 +22,9 @@ const program = () => ({
   streamStdin: z.boolean().default(false),
   streamStdoutStderr: z.boolean().default(false),
   /** Bytes of each stream that are kept or sent; default 1 MiB. */
-  outputBytesCap: optional(z.number().int().min(0)),
+  outputBytesCap: optional(z.int().min(0)),
   /** Default 10 s. */
-  timeoutMs: optional(z.number().int()),
+  timeoutMs: optional(z.int()),
   env: optional(Environment()),
   size: optional(Size()),
 });
@@ -48,7 +46,7 @@ export const commandExec = request('command/exec', {
     }),
   result: () =>
     z.object({
-      exitCode: z.number(),
+      exitCode: z.int(),
       stdout: z.string(),
       stderr: z.string(),
       /** Ours, present when true: more was printed than is told here. */
@@ -125,7 +123,7 @@ export const processExited = notification(
   () =>
     z.object({
       processHandle: z.string(),
-      exitCode: z.number(),
+      exitCode: z.int(),
       /** Something else still held the output some time after the exit; what came later is not told. */
       outputDrainTimedOut: z.boolean(),
       stdout: z.string(),

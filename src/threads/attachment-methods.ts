@@ -10,7 +10,7 @@ const MAX_IDENTITY = 1024;
 const threadId = () => ({ threadId: z.string() });
 const identity = () => ({ attachmentType: z.string(), identityKey: z.string() });
 const page = () => ({ cursor: optional(z.string()), limit: optional(z.int().min(0)) });
-const Attachment = () => z.object({ id: z.string(), ...identity(), payload: z.unknown(), createdAt: z.number() });
+const Attachment = () => z.object({ id: z.string(), ...identity(), payload: z.unknown(), createdAt: z.int() });
 
 /** What changes the attachments of a thread. */
 const change = {

@@ -16,7 +16,7 @@ export const threadGoalSet = request('thread/goal/set', {
       objective: optional(z.string()),
       status: optional(Goal().shape.status),
       /** Absent: as it is; null: none. */
-      tokenBudget: z.number().nullish(),
+      tokenBudget: z.int().nullish(),
     }),
   result: () => z.object({ goal: Goal() }),
   queue: ofThread,

@@ -22,8 +22,8 @@ export const ItemEntry = schema(() =>
     turnId: z.string(),
     item: Item(),
     outputDeferred: z.boolean().optional(),
-    startedAtMs: z.number().nullable(),
-    completedAtMs: z.number().nullable(),
+    startedAtMs: z.int().nullable(),
+    completedAtMs: z.int().nullable(),
   }),
 );
 

@@ -54,7 +54,7 @@ export const threadSettingsUpdated = notification('thread/settings/updated', () 
 export const threadTokenUsageUpdated = notification('thread/tokenUsage/updated', () =>
   z.object({
     ...ofTurn,
-    tokenUsage: z.object({ total: TokenUsage(), last: TokenUsage(), modelContextWindow: z.number().nullable() }),
+    tokenUsage: z.object({ total: TokenUsage(), last: TokenUsage(), modelContextWindow: z.int().nullable() }),
   }),
 );
 export const turnStarted = notification('turn/started', () => z.object({ ...ofThread, turn: Turn() }));
@@ -62,10 +62,10 @@ export const turnCompleted = notification('turn/completed', () => z.object({ ...
 export const turnDiffUpdated = notification('turn/diff/updated', () => z.object({ ...ofTurn, diff: z.string() }));
 export const turnPlanUpdated = notification('turn/plan/updated', () => z.object({ ...ofTurn, ...Plan().shape }));
 export const itemStarted = notification('item/started', () =>
-  z.object({ item: Item(), ...ofTurn, startedAtMs: z.number() }),
+  z.object({ item: Item(), ...ofTurn, startedAtMs: z.int() }),
 );
 export const itemCompleted = notification('item/completed', () =>
-  z.object({ item: Item(), ...ofTurn, contentTokenCount: z.number().nullable(), completedAtMs: z.number() }),
+  z.object({ item: Item(), ...ofTurn, contentTokenCount: z.int().min(0).nullable(), completedAtMs: z.int() }),
 );
 export const agentMessageDelta = notification('item/agentMessage/delta', delta);
 export const planDelta = notification('item/plan/delta', delta);
@@ -74,13 +74,13 @@ export const terminalInteraction = notification('item/commandExecution/terminalI
   z.object({ ...ofItem, processId: z.string(), stdin: z.string() }),
 );
 export const reasoningSummaryPartAdded = notification('item/reasoning/summaryPartAdded', () =>
-  z.object({ ...ofItem, summaryIndex: z.number() }),
+  z.object({ ...ofItem, summaryIndex: z.int() }),
 );
 export const reasoningSummaryTextDelta = notification('item/reasoning/summaryTextDelta', () =>
-  z.object({ ...ofItem, delta: z.string(), summaryIndex: z.number() }),
+  z.object({ ...ofItem, delta: z.string(), summaryIndex: z.int() }),
 );
 export const reasoningTextDelta = notification('item/reasoning/textDelta', () =>
-  z.object({ ...ofItem, delta: z.string(), contentIndex: z.number() }),
+  z.object({ ...ofItem, delta: z.string(), contentIndex: z.int() }),
 );
 export const errorNotice = notification('error', () =>
   z.object({ error: TurnError(), willRetry: z.boolean(), ...ofTurn }),

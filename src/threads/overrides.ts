@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { CollaborationMode } from '../model/collaboration.ts';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
 import { freeJson, JsonObject, optional } from '../model/schema.ts';
+import { Personality, ReasoningSummary } from '../model/thread.ts';
 
 /** Characters of JSON that are kept with a thread, and so are written with each change of it. */
 export const MAX_KEPT_JSON = 64 * 1024;
@@ -19,7 +20,7 @@ const shared = () => ({
   approvalPolicy: optional(ApprovalPolicy()),
   approvalsReviewer: optional(ApprovalsReviewer()),
   permissions: text(),
-  personality: text(),
+  personality: optional(Personality()),
 });
 
 export const threadOverrides = () => ({
@@ -37,7 +38,7 @@ export const turnOverrides = () => ({
   modelProvider: text(),
   sandboxPolicy: optional(SandboxPolicy()),
   effort: text(),
-  summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),
+  summary: optional(ReasoningSummary()),
   collaborationMode: optional(CollaborationMode()),
 });
 

@@ -1,9 +1,10 @@
 // Shapes that several thread methods share.
 
 import { z } from 'zod';
+import { CollaborationMode } from '../model/collaboration.ts';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxPolicy } from '../model/policy.ts';
-import { type Infer, JsonObject, schema } from '../model/schema.ts';
-import { PermissionProfile, Thread } from '../model/thread.ts';
+import { type Infer, schema } from '../model/schema.ts';
+import { PermissionProfile, Personality, ReasoningSummary, Thread } from '../model/thread.ts';
 import { Turn } from '../model/turn.ts';
 
 /** What is sought, by its words or anywhere; a longer one costs more than it finds. */
@@ -27,10 +28,10 @@ export const WireSettings = schema(() =>
     modelProvider: z.string(),
     serviceTier: z.string().nullable(),
     effort: z.string().nullable(),
-    summary: z.string().nullable(),
-    collaborationMode: JsonObject(),
+    summary: ReasoningSummary().nullable(),
+    collaborationMode: CollaborationMode(),
     multiAgentMode: z.literal('explicitRequestOnly'),
-    personality: z.string().nullable(),
+    personality: Personality().nullable(),
   }),
 );
 export type WireSettings = Infer<typeof WireSettings>;

@@ -46,7 +46,7 @@ export const threadSearchOccurrences = request('thread/searchOccurrences', {
           itemId: z.string(),
           snippet: z.string(),
           /** In UTF-16 code units of the snippet. */
-          snippetMatchRange: z.object({ start: z.number(), end: z.number() }),
+          snippetMatchRange: z.object({ start: z.int().min(0), end: z.int().min(0) }),
           /** For `thread/turns/list`: begins at the turn. */
           turnCursor: z.string(),
         }),

@@ -5,7 +5,7 @@ import { optional } from '../model/schema.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
 
 export const threadShellCommand = request('thread/shellCommand', {
-  params: () => z.object({ threadId: z.string(), command: z.string(), timeoutMs: optional(z.number().int()) }),
+  params: () => z.object({ threadId: z.string(), command: z.string(), timeoutMs: optional(z.int()) }),
   result: () => z.object({}),
   queue: ({ threadId }) => threadQueue(threadId),
   needs: 'process',

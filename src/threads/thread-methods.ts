@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { ClientTool } from '../model/client-tool.ts';
+import { CollaborationMode } from '../model/collaboration.ts';
 import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
@@ -72,11 +73,11 @@ export const threadResume = request('thread/resume', {
   result: () =>
     z.object({
       ...adopted(),
-      collaborationMode: JsonObject().nullable(),
+      collaborationMode: CollaborationMode().nullable(),
       initialTurnsPage: TurnsPage().nullable(),
       turnsBackwardsCursor: z.string().nullable(),
       itemsBackwardsCursor: z.string().nullable(),
-      headSeq: z.number(),
+      headSeq: z.int(),
       turnsTruncated: z.boolean().optional(),
     }),
   queue: ofThread,
@@ -99,11 +100,11 @@ export const threadRead = request('thread/read', {
     z.object({
       thread: Thread(),
       readState: ReadState().nullable(),
-      headSeq: z.number(),
+      headSeq: z.int(),
       events: z
-        .array(z.object({ seq: z.number(), method: z.string(), params: z.unknown(), emittedAtMs: z.number() }))
+        .array(z.object({ seq: z.int(), method: z.string(), params: z.unknown(), emittedAtMs: z.int() }))
         .optional(),
-      nextSeq: z.number().optional(),
+      nextSeq: z.int().optional(),
       turnsTruncated: z.boolean().optional(),
     }),
   queue: (params) => ({ ...threadQueue(params.threadId), shared: true }),

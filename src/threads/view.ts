@@ -2,6 +2,7 @@
 
 import { isPlanning, modeInstructions } from '../agent/collaboration.ts';
 import type { TurnRow } from '../history/store.ts';
+import type { CollaborationMode } from '../model/collaboration.ts';
 import type { Item } from '../model/item.ts';
 import type { Thread, ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { ItemsView, Turn } from '../model/turn.ts';
@@ -96,7 +97,7 @@ export function newTurnView(id: string, rootTurnId: string): Turn {
   };
 }
 
-export function collaborationModeOf(settings: ThreadSettings): Record<string, unknown> {
+export function collaborationModeOf(settings: ThreadSettings): CollaborationMode {
   const { model, effort: reasoning_effort } = settings;
   return {
     mode: isPlanning(settings) ? 'plan' : 'default',
