@@ -45,6 +45,7 @@ import { reviewMethods } from './threads/review-methods.ts';
 import { searchMethods as threadSearchMethods } from './threads/search-methods.ts';
 import { sectionMethods } from './threads/section-methods.ts';
 import { shellMethods } from './threads/shell-methods.ts';
+import { terminalMethods } from './threads/terminal-methods.ts';
 import { threadMethods } from './threads/thread-methods.ts';
 import { turnMethods } from './threads/turn-methods.ts';
 
@@ -67,6 +68,7 @@ export const requests = {
   ...shellMethods,
   ...compactionMethods,
   ...reviewMethods,
+  ...terminalMethods,
   ...configMethods,
   ...catalogueMethods,
   ...accountMethods,

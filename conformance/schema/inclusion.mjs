@@ -47,7 +47,7 @@ function compare(narrow, wide, path, { ours, open }) {
 /** What keeps a shape from the most similar of those that are allowed. */
 function closest(shape, allowed, outside, at) {
   const path = (at.ours === 'narrow' && shape.definition) || outside;
-  if (allowed.some(({ kind }) => kind === 'any')) return [];
+  if (allowed.some(({ kind }) => kind === 'any') || isAnything(allowed)) return [];
   if (shape.kind === 'any') return [{ place: path, says: 'may be anything' }];
   const alike = allowed.filter(({ kind }) => kind === shape.kind);
   if (alike.length === 0) return [{ place: path, says: `may be ${nameOf(shape)}` }];
@@ -58,6 +58,15 @@ function closest(shape, allowed, outside, at) {
     if (!best || weight(found, path) < weight(best, path)) best = found;
   }
   return best;
+}
+
+/** All kinds of JSON, none of them narrowed: what objects and lists hold is the same again. */
+function isAnything(allowed) {
+  const open = allowed.filter((shape) => !('value' in shape) && shape.min === undefined && shape.max === undefined);
+  const kinds = new Set(
+    open.filter(({ kind, isWhole, isTable }) => !isWhole && (kind !== 'object' || isTable)).map(({ kind }) => kind),
+  );
+  return ['null', 'boolean', 'number', 'string', 'array', 'object'].every((kind) => kinds.has(kind));
 }
 
 /** A wrong tag counts more than wrong members: among variants the one with the same tag is meant. */

@@ -104,11 +104,21 @@ function trustShown(config: Config, folder: string | undefined): Config['project
   return { [folder]: { ...config.projects[folder], trust_level: trustOf(config, folder) ?? 'trusted' } };
 }
 
+const GRANULAR = {
+  granular: {
+    sandbox_approval: true,
+    rules: true,
+    skill_approval: true,
+    request_permissions: true,
+    mcp_elicitations: true,
+  },
+};
+
 function shownRequirements(requirements: Requirements) {
   const { approvalPolicies, sandboxModes, settings } = requirements;
   const profiles = PROFILE_IDS.map((id) => [id, barredMode(modeOfProfile(id), requirements) === undefined] as const);
   return {
-    allowedApprovalPolicies: approvalPolicies ? [...approvalPolicies] : null,
+    allowedApprovalPolicies: approvalPolicies?.map((each) => (each === 'granular' ? GRANULAR : each)) ?? null,
     allowedSandboxModes: sandboxModes ? [...sandboxModes] : null,
     allowedPermissionProfiles: sandboxModes ? Object.fromEntries(profiles) : null,
     modelProvider: typeof settings.model_provider === 'string' ? settings.model_provider : null,

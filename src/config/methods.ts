@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode } from '../model/policy.ts';
-import { JsonObject, schema } from '../model/schema.ts';
+import { JsonObject, JsonValue, schema } from '../model/schema.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 const LayerName = schema(() =>
@@ -63,7 +63,8 @@ export const configRead = request('config/read', {
 /** What the administrator requires; null where nothing is. */
 const Requirements = schema(() =>
   z.looseObject({
-    allowedApprovalPolicies: z.array(z.string()).nullable(),
+    /** A granular policy that always asks stands for any granular one. */
+    allowedApprovalPolicies: z.array(ApprovalPolicy()).nullable(),
     allowedSandboxModes: z.array(SandboxMode()).nullable(),
     allowedPermissionProfiles: z.record(z.string(), z.boolean()).nullable(),
     modelProvider: z.string().nullable(),
@@ -84,7 +85,7 @@ const Edit = schema(() =>
     /** Dotted; segments that hold dots stand in double quotes. */
     keyPath: z.string(),
     /** Null takes the setting away. */
-    value: z.json(),
+    value: JsonValue(),
     mergeStrategy: z.enum(['replace', 'upsert']),
   }),
 );

@@ -21,6 +21,8 @@ export function optional<T extends z.ZodType>(inner: T) {
 export const JsonObject = schema(() => z.record(z.string(), z.unknown()));
 export type JsonObject = Infer<typeof JsonObject>;
 
+export const JsonValue = schema(() => z.json());
+
 /** Levels of nesting of free JSON in requests: what is stored must be read and written again without exhausting the stack. */
 const MAX_LEVELS = 100;
 

@@ -8,7 +8,7 @@ import { UserInput } from '../../model/input.ts';
 import { CommandAction, FileUpdateChange, Item } from '../../model/item.ts';
 import { Plan } from '../../model/plan.ts';
 import { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../../model/policy.ts';
-import type { Schema } from '../../model/schema.ts';
+import { JsonValue, type Schema } from '../../model/schema.ts';
 import {
   Attachment,
   GitInfo,
@@ -30,7 +30,18 @@ import { type JsonSchema, reachable, reference } from './json-schema.ts';
 const NOUNS: Readonly<Record<string, Schema>> = {
   ...{ ApprovalPolicy, ApprovalsReviewer, Attachment, ClientTool, ClientToolContent, ClientToolResponse },
   ...{ CollaborationMode, CollaborationModeMask, CommandAction, Environment, ErrorInfo, FileUpdateChange, GitInfo },
-  ...{ Goal, Item, ItemsView, PermissionProfile, Plan, QueuedSubmission, ReadState, SandboxMode, SandboxPolicy },
+  ...{
+    Goal,
+    Item,
+    ItemsView,
+    JsonValue,
+    PermissionProfile,
+    Plan,
+    QueuedSubmission,
+    ReadState,
+    SandboxMode,
+    SandboxPolicy,
+  },
   ...{ Thread, ThreadSection, ThreadStatus, TokenUsage, Turn, TurnError, TurnStatus, TurnsPage },
   ...{ UserAnswers, UserInput, UserQuestion, ThreadSettings: WireSettings },
 };
@@ -145,6 +156,7 @@ class Names {
   *schemas(): IterableIterator<[string, JsonSchema]> {
     const uri = (name: string) => reference(name).$ref!;
     const { schemas } = z.toJSONSchema(this.#registry, { io: 'input', target: 'draft-7', uri });
+    if (schemas.__shared) throw new Error('a shape that leads to itself needs a name of its own');
     for (const [name, { $schema, $id, ...schema }] of Object.entries(schemas))
       yield [name, plain(schema) as JsonSchema];
   }

@@ -88,5 +88,6 @@ function objectOf({ properties = {}, required = [], additionalProperties }: Json
   });
   if (rows.length > 0) return `{\n${rows.join('')}${indent}}`;
   const rest = typeof additionalProperties === 'object' ? typeOf(additionalProperties, indent) : 'unknown';
-  return additionalProperties === false ? 'Record<string, never>' : `Record<string, ${rest}>`;
+  // An index signature, since a record could not lead to the type that it is part of.
+  return `{ [member: string]: ${additionalProperties === false ? 'never' : rest} }`;
 }

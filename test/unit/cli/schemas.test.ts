@@ -150,7 +150,7 @@ test.each([
   [{ type: 'array', items: { type: ['string', 'null'] } }, 'Array<string | null>'],
   [{ type: 'array', items: [{ type: 'string' }, { type: 'integer' }] }, '[string, number]'],
   [{ type: 'string', const: "it's" }, String.raw`'it\'s'`],
-  [{ type: 'object', additionalProperties: { $ref: '#/definitions/Turn' } }, 'Record<string, Turn>'],
+  [{ type: 'object', additionalProperties: { $ref: '#/definitions/Turn' } }, '{ [member: string]: Turn }'],
   [{ type: 'object', properties: { 'a-b': { type: 'null' } }, required: ['a-b'] }, "{\n  'a-b': null;\n}"],
 ] as const)('the type of %j', (schema, type) => {
   expect(typeOf(schema)).toBe(type);

@@ -27,6 +27,12 @@ test.each<[object, object]>([
   [text, {}],
   [whole, { type: 'number' }],
   [
+    {},
+    {
+      anyOf: [{ type: ['null', 'boolean', 'number', 'string', 'array'] }, { type: 'object', additionalProperties: {} }],
+    },
+  ],
+  [
     { type: 'integer', minimum: 0 },
     { type: 'integer', minimum: -1 },
   ],
