@@ -6,6 +6,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { AppError, codeOf } from '../base/errors.ts';
+import { syncFolder } from '../base/folders.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { schema } from '../model/schema.ts';
 
@@ -80,17 +81,6 @@ async function writeKeys(file: string, keys: Readonly<Record<string, string>>): 
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
-  }
-}
-
-/** Makes a rename outlast a loss of power; not every platform lets a folder be opened. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

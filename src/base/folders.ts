@@ -1,10 +1,14 @@
-// Making folders that somebody named: where nothing can be made, the recursive way of Node 20 tries for ever.
+// Folders: made where somebody named them, and synced after a rename.
 
 import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './errors.ts';
 
-/** Makes a folder and those above it (0700) where they are missing. Throws what the system says. */
+/**
+ * Makes a folder and those above it (0700) where they are missing. Throws what the system says. Where nothing can be made, the
+ * recursive way of Node 20 tries for ever.
+ */
 export function makeFolders(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -16,5 +20,16 @@ export function makeFolders(path: string): void {
     if (code !== 'ENOENT' || existsSync(above)) throw error;
     makeFolders(above);
     makeFolders(path);
+  }
+}
+
+/** Makes a rename in the folder outlast a loss of power; not every platform lets a folder be opened. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

@@ -1,7 +1,7 @@
 // heddle approvals: what waits for people in all threads of a running server, and answers from anywhere.
 
 import type { AddCommand } from './commands.ts';
-import { SERVER_CHOICE } from './running-server.ts';
+import { choiceOf, SERVER_CHOICE } from './running-server.ts';
 import { single } from './typed.ts';
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
@@ -58,16 +58,3 @@ export const approvalsCommand: AddCommand = (cli, outcome) => {
       .demandCommand(1, 'say what to do: `heddle approvals list` or `heddle approvals answer ID accept|decline`'),
   );
 };
-
-/** Which server was chosen. */
-export function choiceOf(args: {
-  readonly remote?: string | undefined;
-  readonly remoteAuthTokenEnv?: string | undefined;
-  readonly dataDir?: string | undefined;
-}) {
-  return {
-    remote: single('--remote', args.remote),
-    tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),
-    dataDir: single('--data-dir', args.dataDir),
-  };
-}

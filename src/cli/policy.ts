@@ -1,8 +1,7 @@
 // heddle policy: what the rules of a running server say of a command or of files.
 
-import { choiceOf } from './approvals.ts';
 import type { AddCommand } from './commands.ts';
-import { SERVER_CHOICE } from './running-server.ts';
+import { choiceOf, SERVER_CHOICE } from './running-server.ts';
 import { single } from './typed.ts';
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;

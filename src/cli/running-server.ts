@@ -8,6 +8,7 @@ import type { Connection } from '../transports/connection.ts';
 import { dataDirectoryOf, VERSION } from './environment.ts';
 import { checkDoor, reachOwner } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { single } from './typed.ts';
 
 export interface ServerChoice {
   readonly remote: string | undefined;
@@ -23,6 +24,19 @@ export const SERVER_CHOICE = {
   'remote-auth-token-env': text('The environment variable with the token for --remote'),
   'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
 } as const;
+
+/** Which server was chosen by those flags. */
+export function choiceOf(args: {
+  readonly remote?: string | undefined;
+  readonly remoteAuthTokenEnv?: string | undefined;
+  readonly dataDir?: string | undefined;
+}): ServerChoice {
+  return {
+    remote: single('--remote', args.remote),
+    tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),
+    dataDir: single('--data-dir', args.dataDir),
+  };
+}
 
 /** Says on standard error why no server could be reached. Rejects as the work does. */
 export async function withServer(choice: ServerChoice, work: (client: Client) => Promise<ExitCode>): Promise<ExitCode> {

@@ -2,7 +2,7 @@
 
 import type { Argv } from 'yargs';
 import type { AddCommand, Outcome } from './commands.ts';
-import { SERVER_CHOICE } from './running-server.ts';
+import { choiceOf, SERVER_CHOICE } from './running-server.ts';
 import { single, wholeNumber } from './typed.ts';
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
@@ -23,18 +23,6 @@ export const threadsCommand: AddCommand = (cli, outcome) => {
 };
 
 type Add = (cli: Argv, outcome: Outcome) => void;
-
-interface ChoiceArguments {
-  readonly remote?: string | undefined;
-  readonly remoteAuthTokenEnv?: string | undefined;
-  readonly dataDir?: string | undefined;
-}
-
-const choiceOf = (args: ChoiceArguments) => ({
-  remote: single('--remote', args.remote),
-  tokenVariable: single('--remote-auth-token-env', args.remoteAuthTokenEnv),
-  dataDir: single('--data-dir', args.dataDir),
-});
 
 const ofThread = (yargs: Argv) =>
   yargs

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { syncFolder } from '../base/folders.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { type ConfigEdit, edited, writeError } from './edits.ts';
 import { configError, firstFault, problemText } from './faults.ts';
@@ -125,17 +126,6 @@ async function writeDraft(draft: string, text: string, like: string | undefined)
     const own = await handle.stat();
     if (known && (known.uid !== own.uid || known.gid !== own.gid)) await handle.chown(known.uid, known.gid);
     if (known) await handle.chmod(known.mode & 0o7777);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Makes a rename outlast a loss of power; not every platform lets a folder be opened. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
     await handle.sync();
   } finally {
     await handle.close();

@@ -8,7 +8,8 @@ import { isAppError } from '../../src/base/errors.ts';
 import { type ConfigEdit, edited } from '../../src/config/edits.ts';
 import { isTable, type Table } from '../../src/config/tables.ts';
 import { editedYaml } from '../../src/config/yaml-edit.ts';
-import { dice, type Written, type YamlFile, yamlFile } from '../harness/yaml-files.ts';
+import { choicesOf } from '../harness/schedule.ts';
+import { type Written, type YamlFile, yamlFile } from '../harness/yaml-files.ts';
 
 const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 400);
 
@@ -49,7 +50,7 @@ function roundOf(seed: number): Round | undefined {
   const file = yamlFile(seed);
   const document = parseDocument(file.text, { logLevel: 'silent' });
   if (document.errors.length > 0) return undefined;
-  const roll = dice(seed ^ 0x5bd1e995);
+  const roll = choicesOf(seed ^ 0x5bd1e995).below;
   const known = file.written[roll(file.written.length + 2)];
   const path = known
     ? roll(5) === 0

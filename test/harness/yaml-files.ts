@@ -1,5 +1,6 @@
 // Generated YAML files as people write them: comments, anchors, odd quoting, either line break, flow and block collections.
 
+import { choicesOf } from './schedule.ts';
 export interface Written {
   readonly path: readonly string[];
   /** From the key to the end of the value and of the comment behind it. */
@@ -13,17 +14,6 @@ export interface YamlFile {
   readonly text: string;
   /** Every setting that can be reached by keys. */
   readonly written: readonly Written[];
-}
-
-/** Numbers below a bound, the same for the same seed. */
-export function dice(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
 }
 
 const KEYS = [
@@ -67,7 +57,7 @@ const TEXTS = [
 ];
 
 export function yamlFile(seed: number): YamlFile {
-  return new Writer(dice(seed)).file();
+  return new Writer(choicesOf(seed).below).file();
 }
 
 class Writer {

@@ -4,6 +4,7 @@ import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } fro
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Principal } from '../../src/auth/principal.ts';
+import { choicesOf } from '../harness/schedule.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 
@@ -17,17 +18,6 @@ const PRINCIPAL: Principal = {
   permissions: new Set(['fs']),
   isLocal: false,
 };
-
-/** A small generator that gives the same numbers for the same seed. */
-function numbersFrom(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Beginnings and parts of paths that have fooled somebody somewhere. */
 const BEGINNINGS = [
@@ -83,7 +73,7 @@ const PARTS = [
 ];
 
 function pathsFrom(seed: number, top: string): string[] {
-  const next = numbersFrom(seed);
+  const next = choicesOf(seed).below;
   const one = <T>(values: readonly T[]): T => values[next(values.length)]!;
   return Array.from({ length: CASES }, () => {
     const parts = Array.from({ length: next(6) }, () => one(PARTS));
