@@ -171,6 +171,26 @@ describe('view_image', () => {
     expect((await itemsOf(client, threadId)).map(({ type }) => type)).toEqual(['userMessage', 'agentMessage']);
   });
 
+  test('in a turn of a remote client nothing outside its roots is shown, wherever links lead', async () => {
+    const folder = await temporaryFolder();
+    const secret = join(await temporaryFolder(), 'secret.png');
+    await writeFile(secret, DOT);
+    await writeFile(join(folder, 'open.png'), DOT);
+    await symlink(secret, join(folder, 'sly.png'));
+    const paths = ['open.png', 'sly.png', secret];
+    const calls = paths.map((path, at) => responses.call(`c${at}`, 'view_image', { path }));
+    const model = await startModelServer(stream([responses.created(), ...calls, responses.completed()]), said('ok'));
+    const server = await startApp({ backend: model, config: { remote: { roots: [folder] } } });
+    const client = await server.connectAs({ ...localPrincipal, isLocal: false, permissions: REMOTE });
+    await runTurn(client, await startThread(client, { cwd: folder }), 'look');
+    const outputs = inputOf(model, 1).filter(({ type }) => type === 'function_call_output');
+    expect(outputs.map(({ output }) => output)).toEqual([
+      [{ type: 'input_image', image_url: PIXEL }],
+      expect.stringContaining('out of reach'),
+      expect.stringContaining('out of reach'),
+    ]);
+  });
+
   test('a thread without an environment has no files to look at', async () => {
     const { model, client } = await started();
     const id = await startThread(client, { environments: [] });

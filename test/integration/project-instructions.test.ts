@@ -83,6 +83,17 @@ test('a thread keeps what it began with: over changes of the files, a restart, a
   expect(toldIn(model, 3)).not.toContain('second wording');
 });
 
+test('turns that are taken back take no instructions with them', async () => {
+  const { model, client, start } = await started({ 'AGENTS.md': 'the wording' });
+  const { thread } = await start();
+  model.script(said('one'), said('two'));
+  await runTurn(client, thread.id, 'hi');
+  await client.request('thread/rollback', { threadId: thread.id, numTurns: 1 });
+  await runTurn(client, thread.id, 'hi again');
+  expect(toldIn(model, 1)).toContain('the wording');
+  expect(JSON.stringify(model.requests[1]!.body.input)).not.toContain('"one"');
+});
+
 test('nothing to tell, nothing told', async () => {
   const { model, client, start } = await started({ 'AGENTS.md': ' \n' });
   const { thread, instructionSources } = await start();
