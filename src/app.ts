@@ -228,7 +228,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...compactionHandlers(registry, settings),
       ...reviewHandlers(registry, settings),
       ...configHandlers({ source: config, cwd, loadedThreads }),
-      ...catalogueHandlers({ cwd }),
+      ...catalogueHandlers({ cwd, loadedThreads }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config, cwd }),
       ...approvalHandlers({ registry, broker, recovered: recover }),

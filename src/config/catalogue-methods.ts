@@ -31,7 +31,7 @@ export const pluginInstalled = request('plugin/installed', {
 export const appList = request('app/list', { params: pageParams, result: emptyPage, ...read });
 
 export const experimentalFeatureList = request('experimentalFeature/list', {
-  params: pageParams,
+  params: () => pageParams().extend({ threadId: z.string().nullish() }),
   result: emptyPage,
   ...read,
 });

@@ -1,13 +1,20 @@
 // Answers the catalogues that need nothing but this program; those of what it does not have are empty.
 
 import { resolve } from 'node:path';
+import { AppError } from '../base/errors.ts';
 import { type PageRequest, pageOf } from '../base/page.ts';
 import { COLLABORATION_MODES } from '../model/collaboration.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { catalogueMethods } from './catalogue-methods.ts';
 
-/** `cwd`: the working directory of the server, which is meant where a client names none. */
-export function catalogueHandlers({ cwd }: { readonly cwd: string }): Route[] {
+export interface CatalogueParts {
+  /** The working directory of the server, which is meant where a client names none. */
+  readonly cwd: string;
+  /** Threads of a tenant that are loaded. */
+  readonly loadedThreads: (tenant: string) => readonly string[];
+}
+
+export function catalogueHandlers({ cwd, loadedThreads }: CatalogueParts): Route[] {
   const nothing = async (page: PageRequest) => ({ data: pageOf<never>([], page).data, nextCursor: null });
   return implement(catalogueMethods, {
     hooksList: async ({ cwds }) => ({
@@ -16,7 +23,11 @@ export function catalogueHandlers({ cwd }: { readonly cwd: string }): Route[] {
     pluginList: async () => ({ marketplaces: [], marketplaceLoadErrors: [], featuredPluginIds: [] }),
     pluginInstalled: async () => ({ marketplaces: [], marketplaceLoadErrors: [] }),
     appList: nothing,
-    experimentalFeatureList: nothing,
+    experimentalFeatureList: async ({ threadId, ...page }, { session }) => {
+      if (threadId && !loadedThreads(session.principal.tenant).includes(threadId))
+        throw new AppError('notFound', `thread not found: ${threadId}`, { threadId });
+      return nothing(page);
+    },
     experimentalFeatureEnablementSet: async () => ({ enablement: {} }),
     windowsSandboxReadiness: async () => ({ status: 'notConfigured' }),
     collaborationModeList: async () => ({ data: [...COLLABORATION_MODES] }),

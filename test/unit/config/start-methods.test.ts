@@ -54,7 +54,7 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
   const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'] });
   const routes = [
     ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
-    ...catalogueHandlers({ cwd: '/server' }),
+    ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
     ...skillsHandlers({ cwd: '/server' }),
     ...mcpHandlers(),
     ...permissionProfileHandlers({ config: source, cwd: '/server' }),
@@ -192,6 +192,7 @@ describe('catalogues', () => {
     ['plugin/installed', { cwds: null }, { marketplaces: [], marketplaceLoadErrors: [] }],
     ['app/list', {}, { data: [], nextCursor: null }],
     ['experimentalFeature/list', { limit: 2 }, { data: [], nextCursor: null }],
+    ['experimentalFeature/list', { threadId: 'here' }, { data: [], nextCursor: null }],
     ['experimentalFeature/enablement/set', { enablement: { nope: true } }, { enablement: {} }],
     ['windowsSandbox/readiness', {}, { status: 'notConfigured' }],
     ['collaborationMode/list', {}, { data: [{ mode: 'plan', reasoning_effort: 'medium' }, { mode: 'default' }] }],
@@ -200,5 +201,9 @@ describe('catalogues', () => {
     ['modelProvider/capabilities/read', {}, { imageGeneration: false, webSearch: false }],
   ])('%s %j', async (method, params, answer) => {
     expect(await connect()(method, params)).toMatchObject(answer);
+  });
+
+  it('knows no features of a thread that is not loaded', async () => {
+    await expect(connect()('experimentalFeature/list', { threadId: 'gone' })).rejects.toThrow('thread not found: gone');
   });
 });
