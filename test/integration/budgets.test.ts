@@ -90,3 +90,28 @@ test('goals without a budget of their own have the configured one', async () => 
   expect((await client.request('thread/goal/get', { threadId })).goal.status).toBe('budgetLimited');
   await model.close();
 });
+
+test('the time of a goal runs out in the middle of a turn, and is counted with it', async () => {
+  const clock = new ManualClock();
+  const options = { clock, config: { budgets: { goal_seconds: 600 } } };
+  const { begin, client, threadId, model } = await callingModel(FREE, options);
+  await client.request('thread/goal/set', { threadId, objective: 'get it done' });
+  const turnId = await begin([['exec_command', { cmd: 'echo begun; exec sleep 900' }]]);
+  await client.notified('item/commandExecution/outputDelta');
+  clock.advance(600_000);
+  expect(await completed(client, turnId)).toMatchObject(SPENT);
+  const { goal } = await client.request('thread/goal/get', { threadId });
+  expect(goal).toMatchObject({ status: 'budgetLimited', timeUsedSeconds: 600, tokensUsed: COST });
+  await model.close();
+});
+
+test('a goal that is paused costs nothing and stops nothing', async () => {
+  const { run, client, threadId, model } = await callingModel(FREE);
+  await client.request('thread/goal/set', { threadId, objective: 'get it done', tokenBudget: 1, status: 'paused' });
+  expect((await run([['exec_command', { cmd: 'echo one' }]])).turn.status).toBe('completed');
+  expect((await client.request('thread/goal/get', { threadId })).goal).toMatchObject({
+    status: 'paused',
+    tokensUsed: 0,
+  });
+  await model.close();
+});

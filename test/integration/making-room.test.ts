@@ -170,3 +170,24 @@ test('an interrupt ends it at once, with nothing changed', async () => {
   expect(inputOf(model, 2)).toContain('long');
   await model.close();
 });
+
+test('a kill in the middle of it leaves the view as it was', async () => {
+  const reached = deferred();
+  const { model, server, client, threadId } = await limited(saying(1200, 'long'), () => reached.resolve());
+  await runTurn(client, threadId, 'first');
+  await startTurn(client, threadId, 'second');
+  await reached.promise;
+  await client.notified('item/started', ({ item }) => item.type === 'contextCompaction');
+  const after = await server.afterKill();
+  const later = await after.connect();
+  await later.request('thread/resume', { threadId });
+  const { data } = await later.request('thread/turns/list', { threadId, itemsView: 'full' });
+  expect(data[0]).toMatchObject({
+    status: 'interrupted',
+    items: [{ type: 'userMessage' }, { type: 'contextCompaction', completedAtMs: expect.any(Number) }],
+  });
+  model.script(saying(100, 'SUMMARY'), saying(100, 'ok'));
+  expect((await runTurn(later, threadId, 'third')).status).toBe('completed');
+  expect(inputOf(model, 2)).toContain('long');
+  await model.close();
+});
