@@ -6,7 +6,7 @@ import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import type { Clock } from '../base/clock.ts';
 import { Mailbox } from '../base/mailbox.ts';
-import { deferred, unlessAborted } from '../base/signals.ts';
+import { deferred, throwIfAborted, unlessAborted } from '../base/signals.ts';
 import type { Permissions } from '../model/approval.ts';
 import type { TurnId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
@@ -36,7 +36,10 @@ export interface SessionStart {
 }
 
 /** What a terminal makes an interrupt of. */
-export const INTERRUPT = '\u0003';
+const INTERRUPT = '\u0003';
+
+/** To look at a command and to end it needs no consent. */
+const isHarmless = (chars: string): boolean => chars === '' || chars === INTERRUPT;
 
 export class CommandSession {
   readonly #start: SessionStart;
@@ -120,8 +123,10 @@ export class CommandSession {
     return this.#lane.run(() => this.#read(waitMs, signal));
   }
 
-  /** Why this turn may not write to it, if it may not. */
-  barredFor(port: TurnPort): string | undefined {
+  /** Why this turn may not write that to it, if it may not. */
+  barredFor(port: TurnPort, chars: string): string | undefined {
+    if (isHarmless(chars) || !this.isRunning) return undefined;
+    if (!this.#input) return 'this command was started without a terminal and takes no input but U+0003, which ends it';
     if (!isPolicyAsShown(this.#terms, port.settings()) || !this.#isAllowedStill(port))
       return 'the settings under which this command was accepted have changed; end it and run it anew';
     // What was accepted for others does not widen a turn that is held under the ceiling.
@@ -131,30 +136,19 @@ export class CommandSession {
   }
 
   /**
-   * Writes to its terminal and reads as `read` does; the interrupt character alone ends a command that has no terminal. What is
-   * written is stored first. Nothing is written to one that has ended.
+   * Writes to its terminal, unless `chars` is empty, and reads as `read` does; the interrupt character alone ends a command that has
+   * no terminal. What is written is stored first. Nothing is written to one that has ended.
    */
   write(chars: string, waitMs: number, port: TurnPort, signal: AbortSignal): Promise<CommandReading> {
     return this.#lane.run(async () => {
+      throwIfAborted(signal); // while others of the turn had their time with it
       if (this.isRunning) {
         await this.#tell(port, chars);
+        throwIfAborted(signal);
         if (this.#input)
           void this.#input.write(Buffer.from(chars), signal).catch(() => {}); // its end is read below
         else if (chars === INTERRUPT) void this.end();
       }
-      return this.#read(waitMs, signal);
-    });
-  }
-
-  /** It takes what is written to it. */
-  takes(chars: string): boolean {
-    return !this.isRunning || this.#input !== undefined || chars === INTERRUPT;
-  }
-
-  /** Reads, and shows that the model looked. */
-  look(waitMs: number, port: TurnPort, signal: AbortSignal): Promise<CommandReading> {
-    return this.#lane.run(async () => {
-      if (this.isRunning) await this.#tell(port, '');
       return this.#read(waitMs, signal);
     });
   }

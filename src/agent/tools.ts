@@ -34,7 +34,6 @@ import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
 import { requestPermissions } from './permission-request.ts';
-import { INTERRUPT } from './session.ts';
 import type { CommandSessions } from './sessions.ts';
 import { askUser } from './user-question.ts';
 
@@ -148,13 +147,7 @@ async function writeToCommand(
   throwIfAborted(signal);
   const session = sessions.find(number);
   if (!session) return { kind: 'refused', reason: `no command with the session ID ${number} runs here` };
-  if (chars === '') return session.look(waitMs, port, signal);
-  if (!session.takes(chars)) {
-    const reason = 'this command was started without a terminal and takes no input but U+0003, which ends it';
-    return { kind: 'refused', reason };
-  }
-  // To end it needs no consent.
-  const barred = chars === INTERRUPT ? undefined : session.barredFor(port);
+  const barred = session.barredFor(port, chars);
   return barred === undefined ? session.write(chars, waitMs, port, signal) : { kind: 'refused', reason: barred };
 }
 

@@ -149,6 +149,24 @@ describe('with the model’s tools', () => {
     expect(client.news('item/commandExecution/terminalInteraction')).toEqual([]);
   });
 
+  test('nothing that waits behind an interrupted look is written', async () => {
+    const { client, threadId, run, model } = await callingModel(FULL);
+    const first = await run([['exec_command', { cmd: 'read x; echo got $x', tty: true, yield_time_ms: 250 }]]);
+    const session_id = sessionOf(first.outputs[0]!);
+    const looking = responses.call('look', 'write_stdin', { session_id, yield_time_ms: 60_000 });
+    const typing = responses.call('type', 'write_stdin', { session_id, chars: 'late\n' });
+    model.script(stream([looking, typing, responses.completed()]));
+    const turnId = await startTurn(client, threadId, 'go on');
+    await client.notified('item/commandExecution/terminalInteraction', (params) => params.turnId === turnId);
+    expect(await client.request('turn/interrupt', { threadId, turnId })).toEqual(SETTLED);
+    const told = client.news('item/commandExecution/terminalInteraction').map(({ stdin }) => stdin);
+    expect(told).toEqual(['']);
+    const [terminal] = await terminals(client, threadId);
+    expect(terminal!.processId).toBe(String(session_id));
+    const { outputs } = await run([['write_stdin', { session_id, chars: 'mine\n', yield_time_ms: 10_000 }]]);
+    expect(outputs[0]).toContain('got mine');
+  });
+
   test('a shell and no profile as the model wishes, but only a known shell', async () => {
     const { client, run } = await callingModel(FULL);
     const { outputs } = await run([
