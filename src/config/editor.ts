@@ -1,7 +1,8 @@
 // Writes settings into the configuration file: all of a write or nothing of it, and no byte besides.
 
 import { randomBytes } from 'node:crypto';
-import { access, constants, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { readFileSync, renameSync } from 'node:fs';
+import { access, constants, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { syncFolder } from '../base/folders.ts';
@@ -11,6 +12,9 @@ import { configError, firstFault, problemText } from './faults.ts';
 import { type Layer, layerOf, readYaml, userLayerName } from './layers.ts';
 import { checkConfig } from './schema.ts';
 import { cleaned } from './tables.ts';
+
+/** No write takes as long. */
+const DRAFT_LIFE_MS = 60_000;
 
 export interface ConfigEditor {
   /**
@@ -91,11 +95,13 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     const folder = dirname(target);
     if (before === undefined) await mkdir(folder, { recursive: true, mode: 0o700 });
     else await access(target, constants.W_OK);
+    await removeOldDrafts(folder);
     const draft = join(folder, `.config-${randomBytes(6).toString('hex')}`);
     try {
       await writeDraft(draft, after, before === undefined ? undefined : target);
-      if ((await textOf(file)) !== before) throw changedMeanwhile();
-      await rename(draft, target);
+      // In one breath: whoever else replaces the file in between would lose what was written.
+      if (textNow(target) !== before) throw changedMeanwhile();
+      renameSync(draft, target);
     } catch (error) {
       await rm(draft, { force: true });
       throw error;
@@ -104,6 +110,24 @@ async function replaceFile(file: string, before: string | undefined, after: stri
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('unavailable', `cannot write ${file}: ${codeOf(error) ?? messageOf(error)}`);
+  }
+}
+
+function textNow(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Drafts of programs that were killed before they could use them. */
+async function removeOldDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!/^\.config-[0-9a-f]{12}$/.test(name)) continue;
+    const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+    if (Date.now() - mtimeMs > DRAFT_LIFE_MS) await rm(join(folder, name), { force: true });
   }
 }
 

@@ -8,9 +8,11 @@ import {
   readdir,
   readFile,
   realpath,
+  rename,
   rm,
   stat,
   symlink,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -184,6 +186,35 @@ describe('config/value/write', () => {
       connect({ ...operator, permissions: new Set(['thread:read']) }).write('model', 'b'),
     ).rejects.toMatchObject({ data: { permission: 'config' } });
     expect(await readFile(file, 'utf8')).toBe('model: a\n');
+  });
+
+  it('never takes away what somebody else writes meanwhile', async () => {
+    const { write } = connect();
+    let conflicts = 0;
+    for (let round = 0; round < 30; round += 1) {
+      await writeFile(file, `model: a\nround: ${round}\n`);
+      const replaced = `model: by-hand # ${round}\nround: ${round}\n`;
+      const byHand = async () => {
+        await writeFile(`${file}.new`, replaced);
+        await rename(`${file}.new`, file);
+      };
+      const ours = write('added', true).catch((error: { data: Record<string, unknown> }) => {
+        expect(error.data.config_write_error_code).toBe('configVersionConflict');
+        conflicts += 1;
+      });
+      await Promise.all([byHand(), ours]);
+      expect((await readFile(file, 'utf8')).startsWith(replaced)).toBe(true);
+    }
+    expect(conflicts).toBeLessThanOrEqual(30);
+    expect((await readdir(folder)).sort()).toEqual(['config.yaml']);
+  });
+
+  it('clears away drafts that a kill has left', async () => {
+    const [old, young] = [join(folder, '.config-0123456789ab'), join(folder, '.config-abcdefabcdef')];
+    for (const draft of [old, young]) await writeFile(draft, 'half');
+    await utimes(old, 0, 0);
+    await connect().write('model', 'a');
+    expect((await readdir(folder)).sort()).toEqual(['.config-abcdefabcdef', 'config.yaml']);
   });
 
   it('takes writes one after another', async () => {
