@@ -14,7 +14,7 @@ import type { ProcessInput } from '../process/input.ts';
 import { OUTPUT_CAP, OutputCollector, TextDeltas } from '../process/output.ts';
 import type { RunResult } from '../process/run.ts';
 import { type RunnerParts, type StartRequest, startCommand } from '../process/runner.ts';
-import type { CommandReading } from './backend.ts';
+import type { CommandReading, WriteResult } from './backend.ts';
 import { endedCommand } from './command-item.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
 import { permissionsOf } from './permissions.ts';
@@ -123,25 +123,15 @@ export class CommandSession {
     return this.#lane.run(() => this.#read(waitMs, signal));
   }
 
-  /** Why this turn may not write that to it, if it may not. */
-  barredFor(port: TurnPort, chars: string): string | undefined {
-    if (isHarmless(chars) || !this.isRunning) return undefined;
-    if (!this.#input) return 'this command was started without a terminal and takes no input but U+0003, which ends it';
-    if (!isPolicyAsShown(this.#terms, port.settings()) || !this.#isAllowedStill(port))
-      return 'the settings under which this command was accepted have changed; end it and run it anew';
-    // What was accepted for others does not widen a turn that is held under the ceiling.
-    if (port.isCapped() && !this.#wasCapped && this.#start.runs !== 'sandboxed')
-      return 'this command runs outside the sandbox, and was not accepted for those who drive this turn';
-    return undefined;
-  }
-
   /**
    * Writes to its terminal, unless `chars` is empty, and reads as `read` does; the interrupt character alone ends a command that has
-   * no terminal. What is written is stored first. Nothing is written to one that has ended.
+   * no terminal. What is written is stored first. Nothing is written to one that has ended, or by a turn that may not.
    */
-  write(chars: string, waitMs: number, port: TurnPort, signal: AbortSignal): Promise<CommandReading> {
+  write(chars: string, waitMs: number, port: TurnPort, signal: AbortSignal): Promise<WriteResult> {
     return this.#lane.run(async () => {
       throwIfAborted(signal); // while others of the turn had their time with it
+      const barred = this.#barredFor(port, chars);
+      if (barred !== undefined) return { kind: 'refused', reason: barred };
       if (this.isRunning) {
         await this.#tell(port, chars);
         throwIfAborted(signal);
@@ -151,6 +141,18 @@ export class CommandSession {
       }
       return this.#read(waitMs, signal);
     });
+  }
+
+  /** Why this turn may not write that to it, if it may not. */
+  #barredFor(port: TurnPort, chars: string): string | undefined {
+    if (isHarmless(chars) || !this.isRunning) return undefined;
+    if (!this.#input) return 'this command was started without a terminal and takes no input but U+0003, which ends it';
+    if (!isPolicyAsShown(this.#terms, port.settings()) || !this.#isAllowedStill(port))
+      return 'the settings under which this command was accepted have changed; end it and run it anew';
+    // What was accepted for others does not widen a turn that is held under the ceiling.
+    if (port.isCapped() && !this.#wasCapped && this.#start.runs !== 'sandboxed')
+      return 'this command runs outside the sandbox, and was not accepted for those who drive this turn';
+    return undefined;
   }
 
   async #run(): Promise<void> {
