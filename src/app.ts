@@ -8,7 +8,7 @@ import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
-import { createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
+import { type ConfigNews, createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
@@ -122,6 +122,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const flags = [...(options.configFlags ?? []), ...(options.backend ? [`backend=${options.backend}`] : [])];
   const ownership = await takeOwnership({ directory: options.dataDirectory, version });
   const { directory } = ownership;
+  let news: ConfigNews | undefined;
   try {
     const config = await openConfig({ dataDirectory: directory, flags, requirements: options.requirements });
     const { config: initial, problem } = await config.state();
@@ -193,13 +194,14 @@ export async function createApp(options: AppOptions): Promise<App> {
       return known;
     };
     const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
-    const news = createConfigNews({ source: config, sessions, loadedThreads, log });
+    const told = createConfigNews({ source: config, sessions, loadedThreads, log });
+    news = told;
     const onInitialized = (session: Session) => {
       const { tenant } = session.principal;
       recover(tenant).catch((error: unknown) =>
         log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again'),
       );
-      news.tell(session);
+      told.tell(session);
     };
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
@@ -265,7 +267,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         return router.serve(connection, principal);
       },
       close: closeOnce(async () => {
-        news.close();
+        told.close();
         await registry.close();
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));
@@ -277,6 +279,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
     };
   } catch (error) {
+    news?.close();
     await ownership.close();
     throw error;
   }
