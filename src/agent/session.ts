@@ -178,9 +178,10 @@ export class CommandSession {
     await result.settled;
   }
 
-  #take(chunk: Buffer): Promise<void> {
+  #take(chunk: Buffer): Promise<void> | undefined {
     this.#unread.push(Buffer.from(this.#text.push(chunk)));
     const part = chunk.subarray(0, OUTPUT_CAP - this.#shownBytes);
+    if (part.length === 0) return undefined;
     this.#shownBytes += part.length;
     return this.#show(this.#deltas.push(part));
   }
