@@ -127,6 +127,8 @@ export interface Command {
   readonly yieldMs?: number;
   /** On a terminal, which takes input; else it reads end-of-file at once. */
   readonly onTerminal?: boolean;
+  /** What the model asks to have beyond the sandbox, for this command alone. */
+  readonly permissions?: Omit<PermissionWish, 'reason'>;
   /** Default: bash, or what the user has, as a login shell. */
   readonly shell?: ShellChoice;
 }
@@ -201,13 +203,17 @@ export interface CommandInput {
   readonly waitMs: number;
 }
 
-export type WriteResult = CommandReading | { readonly kind: 'refused'; readonly reason: string };
+export type WriteResult =
+  | CommandReading
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Somebody said no and that the turn is to end. */
+  | { readonly kind: 'cancelled' };
 
 /** The only way out of a backend into the world. Each call is an item; its id is made unique by the house. */
 export interface ToolHost {
   runCommand(item: ItemId, command: Command): Promise<CommandResult>;
   /** No item of its own: it is part of the command's. */
-  writeToCommand(input: CommandInput): Promise<WriteResult>;
+  writeToCommand(call: ItemId, input: CommandInput): Promise<WriteResult>;
   /** All of them, or none; calls of one turn are made one after the other. */
   changeFiles(item: ItemId, changes: readonly FileChange[]): Promise<ChangeResult>;
   /** Asks people; no item. What they allow holds for this turn or while the thread is loaded, and is never more than asked. */

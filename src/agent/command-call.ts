@@ -1,5 +1,6 @@
 // One shell line of a model: decided about, asked about, run in its sandbox, shown as an item.
 
+import { NO_PERMISSIONS, together } from '../approvals/grants.ts';
 import type { RunsAs, Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
@@ -8,18 +9,19 @@ import { checkFolder } from '../children/program.ts';
 import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
 import type { ShellParser } from '../children/shell-line.ts';
 import { displayCommand } from '../children/shell-quote.ts';
-import type { ProposalOf } from '../model/approval.ts';
+import type { Permissions, ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { Command, CommandResult } from './backend.ts';
 import { commandSandbox } from './command-sandbox.ts';
 import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import { wantedPermissions } from './permission-request.ts';
 import { permissionsOf } from './permissions.ts';
 import type { SessionStart } from './session.ts';
 import type { CommandSessions } from './sessions.ts';
 import type { ToolParts } from './tools.ts';
-import { decideLine, lineDigest } from './verdicts.ts';
+import { decideLine, type Line, lineDigest } from './verdicts.ts';
 
 type CommandItem = ItemOf<'commandExecution'>;
 type CommandProposal = ProposalOf<'command'>;
@@ -42,6 +44,8 @@ export class CommandCall {
   readonly #track: (work: Promise<unknown>) => void;
   readonly #sessions: CommandSessions;
   readonly #argv: readonly [string, string, string];
+  /** What this command is to have beyond the sandbox, with real paths. */
+  #permissions: Permissions | undefined;
 
   constructor(
     port: TurnPort,
@@ -62,11 +66,14 @@ export class CommandCall {
     this.#argv = shellCommand(command.line, parts.environment.SHELL, command.shell);
   }
 
-  async run(wanted: ItemId): Promise<CommandResult> {
+  async run(callId: ItemId): Promise<CommandResult> {
     if (this.#sessions.isFull) return { kind: 'refused', reason: TOO_MANY };
+    const wanted = await this.#wanted();
+    if (wanted && 'problem' in wanted) return this.#deny(wanted.problem);
+    this.#permissions = wanted;
     const verdict = await this.#decide();
     if (verdict.decision === 'deny') return this.#deny(verdict.rule);
-    const itemId = await this.#port.uniqueItemId(wanted, 'call');
+    const itemId = await this.#port.uniqueItemId(callId, 'call');
     const item = this.#newItem(itemId);
     if (verdict.decision === 'allow') {
       const started = await this.#begun(item);
@@ -74,16 +81,27 @@ export class CommandCall {
       return this.#effect(started, verdict.runs);
     }
     await this.#store({ type: 'itemStarted', item });
-    return this.#ask(item, this.#proposalFor(item, wanted, verdict.runs), false);
+    return this.#ask(item, await this.#proposalFor(item, callId, verdict.runs), false);
   }
 
   /** After a restart: the question stands, and its answer decides. */
   goOn(item: CommandItem, proposal: CommandProposal): Promise<CommandResult> {
+    this.#permissions = proposal.permissions;
     return this.#ask(item, proposal, true);
   }
 
+  async #wanted(): Promise<Permissions | { readonly problem: string } | undefined> {
+    const { permissions, escalate } = this.#command;
+    if (!permissions || escalate) return undefined;
+    return wantedPermissions(this.#port, this.#parts, permissions);
+  }
+
   #decide(): Promise<Verdict> {
-    return decideLine(this.#port, this.#parts, this.#shell, { ...this.#command, argv: this.#argv });
+    return decideLine(this.#port, this.#parts, this.#shell, this.#line);
+  }
+
+  get #line(): Line {
+    return { ...this.#command, argv: this.#argv, permissions: this.#permissions };
   }
 
   async #ask(item: CommandItem, proposal: CommandProposal, isStored: boolean): Promise<CommandResult> {
@@ -91,7 +109,7 @@ export class CommandCall {
     const consent = consentOf(answer);
     if ('refusal' in consent) return this.#refuse(item, consent.refusal);
     const decision = consent.accepted;
-    if (!this.#isWhatWasShown(proposal)) return this.#refuse(item, noLongerShown('run'));
+    if (!(await this.#isWhatWasShown(proposal))) return this.#refuse(item, noLongerShown('run'));
     if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
     else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
     else if (decision !== 'accept') await this.#parts.prefixRules.remember(proposal.amendment);
@@ -119,7 +137,7 @@ export class CommandCall {
       argv: this.#argv,
       cwd,
       ...this.#surroundings(),
-      policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, permissionsOf(this.#port)),
+      policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, this.#allowed()),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
     const session = this.#sessions.begin({ port: this.#port, item, line, request, runs }, this.#parts);
@@ -132,6 +150,10 @@ export class CommandCall {
       off();
       if (!session.isLeft) this.#track(session.settled);
     }
+  }
+
+  #allowed(): Permissions {
+    return together(permissionsOf(this.#port), this.#permissions ?? NO_PERMISSIONS);
   }
 
   /** Programs on a terminal take it for a person's unless they are told. */
@@ -177,7 +199,7 @@ export class CommandCall {
     };
   }
 
-  #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): CommandProposal {
+  async #proposalFor(item: CommandItem, callId: string, sandbox: RunsAs): Promise<CommandProposal> {
     const settings = this.#port.settings();
     const now = this.#parts.clock.now();
     return {
@@ -194,7 +216,8 @@ export class CommandCall {
       amendment: [...proposedAmendment(this.#shell, this.#command.line)],
       sandbox,
       ...(this.#command.onTerminal ? { onTerminal: true as const } : {}),
-      operationDigest: this.#operationDigest(sandbox),
+      ...(this.#permissions ? { permissions: this.#permissions } : {}),
+      operationDigest: await lineDigest(this.#line, sandbox),
       ...policyDigests(settings),
       nonce: newId(),
       startedAtMs: item.startedAtMs ?? now,
@@ -202,14 +225,8 @@ export class CommandCall {
     };
   }
 
-  #operationDigest(runs: RunsAs): string {
-    return lineDigest({ ...this.#command, argv: this.#argv }, runs);
-  }
-
-  #isWhatWasShown(proposal: CommandProposal): boolean {
-    return (
-      proposal.operationDigest === this.#operationDigest(proposal.sandbox) &&
-      isPolicyAsShown(proposal, this.#port.settings())
-    );
+  async #isWhatWasShown(proposal: CommandProposal): Promise<boolean> {
+    const digest = await lineDigest(this.#line, proposal.sandbox);
+    return proposal.operationDigest === digest && isPolicyAsShown(proposal, this.#port.settings());
   }
 }

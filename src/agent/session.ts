@@ -39,7 +39,7 @@ export interface SessionStart {
 const INTERRUPT = '\u0003';
 
 /** To look at a command and to end it needs no consent. */
-const isHarmless = (chars: string): boolean => chars === '' || chars === INTERRUPT;
+export const isHarmless = (chars: string): boolean => chars === '' || chars === INTERRUPT;
 
 export class CommandSession {
   readonly #start: SessionStart;
@@ -91,6 +91,10 @@ export class CommandSession {
     return this.#start.line;
   }
 
+  get runs(): RunsAs {
+    return this.#start.runs;
+  }
+
   get item(): ItemOf<'commandExecution'> {
     return this.#start.item;
   }
@@ -130,7 +134,7 @@ export class CommandSession {
   write(chars: string, waitMs: number, port: TurnPort, signal: AbortSignal): Promise<WriteResult> {
     return this.#lane.run(async () => {
       throwIfAborted(signal); // while others of the turn had their time with it
-      const barred = this.#barredFor(port, chars);
+      const barred = this.barredFor(port, chars);
       if (barred !== undefined) return { kind: 'refused', reason: barred };
       if (this.isRunning) {
         await this.#tell(port, chars);
@@ -144,7 +148,7 @@ export class CommandSession {
   }
 
   /** Why this turn may not write that to it, if it may not. */
-  #barredFor(port: TurnPort, chars: string): string | undefined {
+  barredFor(port: TurnPort, chars: string): string | undefined {
     if (isHarmless(chars) || !this.isRunning) return undefined;
     if (!this.#input) return 'this command was started without a terminal and takes no input but U+0003, which ends it';
     if (!isPolicyAsShown(this.#terms, port.settings()) || !this.#isAllowedStill(port))

@@ -27,8 +27,10 @@ import type {
 } from './backend.ts';
 import { callClientTool } from './client-call.ts';
 import { CommandCall } from './command-call.ts';
+import { refusedAs } from './consent.ts';
 import { FileChangeCall } from './file-call.ts';
 import { viewImage } from './image-view.ts';
+import { refusalOfInput } from './input-consent.ts';
 import type { FileChange } from './patch/change.ts';
 import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
@@ -121,7 +123,7 @@ export function createToolHost(
     };
   return {
     runCommand: tracked(runCommand),
-    writeToCommand: tracked((input) => writeToCommand(input, sessions, port, signal)),
+    writeToCommand: tracked((callId, input) => writeToCommand(callId, input, sessions, port, parts, signal)),
     changeFiles: tracked(changeFiles),
     requestPermissions: tracked((callId, wish) => requestPermissions(port, parts, callId, wish, signal)),
     askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
@@ -139,15 +141,18 @@ export function createToolHost(
 }
 
 async function writeToCommand(
+  callId: ItemId,
   { session: number, chars, waitMs }: CommandInput,
   sessions: CommandSessions,
   port: TurnPort,
+  parts: ToolParts,
   signal: AbortSignal,
 ): Promise<WriteResult> {
   throwIfAborted(signal);
   const session = sessions.find(number);
   if (!session) return { kind: 'refused', reason: `no command with the session ID ${number} runs here` };
-  return session.write(chars, waitMs, port, signal);
+  const refusal = await refusalOfInput(port, parts, session, callId, chars, signal);
+  return refusal ? refusedAs(refusal) : session.write(chars, waitMs, port, signal);
 }
 
 /** The diff of a turn that goes on begins with what its earlier patches did. */

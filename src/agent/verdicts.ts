@@ -1,10 +1,12 @@
 // What the rules say of an effect in a thread as it is now: for the effect itself, and for whoever only wants to know.
 
 import type { PrefixRules } from '../approvals/prefix-rules.ts';
-import { decideCommand, decideFileChange, type RunsAs, type Verdict } from '../approvals/rules.ts';
+import { decideCommand, decideFileChange, decidePermissions, type RunsAs, type Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import type { ShellParser } from '../children/shell-line.ts';
+import { realPathOf } from '../fs/containment.ts';
+import type { Permissions } from '../model/approval.ts';
 import type { RunnerParts } from '../process/runner.ts';
 import { isInGrantedFolder, permissionsOf } from './permissions.ts';
 
@@ -24,6 +26,8 @@ export interface Line {
   readonly escalate: boolean;
   /** It can be typed into. */
   readonly onTerminal?: boolean;
+  /** What it would be given beyond the sandbox of the thread. */
+  readonly permissions?: Permissions | undefined;
 }
 
 export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellParser, line: Line): Promise<Verdict> {
@@ -36,21 +40,42 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
     shell.simpleCommands(line.line)?.map(({ argv }) => argv),
     line.argv,
   );
-  return decideCommand(
+  const verdict = decideCommand(
     { escalate: line.escalate },
     {
       policy,
       sandbox,
       sandboxHolds: isAvailable,
-      isGranted: !isHeld && turn.grants.has(lineDigest(line, runs)),
-      prefixRule: isHeld && rule === 'allow' ? undefined : rule,
+      isGranted: !isHeld && turn.grants.has(await lineDigest(line, runs)),
+      // A rule is about the command, not about what it would be given.
+      prefixRule: rule === 'allow' && (isHeld || line.permissions) ? undefined : rule,
     },
+  );
+  return line.permissions ? withPermissions(verdict, turn, line.permissions) : verdict;
+}
+
+/** What would run by itself is asked about where it would have more than the thread has. */
+function withPermissions(verdict: Verdict, turn: Judged, wanted: Permissions): Verdict {
+  if (verdict.decision !== 'allow' || verdict.runs !== 'sandboxed' || verdict.isAccepted) return verdict;
+  if (holds(permissionsOf(turn), wanted)) return verdict;
+  return { ...decidePermissions(turn.settings().approvalPolicy, turn.isCapped()), runs: verdict.runs };
+}
+
+function holds(given: Permissions, wanted: Permissions): boolean {
+  return (
+    (given.network || !wanted.network) &&
+    wanted.read.every((path) => given.read.includes(path) || given.write.includes(path)) &&
+    wanted.write.every((path) => given.write.includes(path))
   );
 }
 
-/** The same for the same operation only. */
-export const lineDigest = ({ argv, cwd, onTerminal }: Omit<Line, 'line' | 'escalate'>, runs: RunsAs): string =>
-  fingerprint({ argv, cwd, runs, ...(onTerminal ? { onTerminal } : {}) });
+/** The same for the same operation in the same place only, wherever the name of the folder leads by now. */
+export async function lineDigest(line: Omit<Line, 'line' | 'escalate'>, runs: RunsAs): Promise<string> {
+  const { argv, cwd, onTerminal, permissions } = line;
+  const place = await realPathOf(cwd).catch(() => cwd);
+  const more = { ...(onTerminal ? { onTerminal } : {}), ...(permissions ? { permissions } : {}) };
+  return fingerprint({ argv, cwd, place, runs, ...more });
+}
 
 /** Files that are about to be changed, by real path. */
 export interface Files {

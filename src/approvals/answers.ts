@@ -19,6 +19,7 @@ export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
   if (answer.error !== undefined) return { problem: 'the client answered with an error' };
   switch (proposal.kind) {
     case 'command':
+    case 'terminalInput':
     case 'fileChange':
       return readConsent(proposal, answer.result);
     case 'permissions':
@@ -28,8 +29,11 @@ export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
   }
 }
 
-function readConsent(proposal: ProposalOf<'command' | 'fileChange'>, result: unknown): ReadAnswer<Consent> {
-  const asked = proposal.kind === 'command' ? commandApproval : fileChangeApproval;
+function readConsent(
+  proposal: ProposalOf<'command' | 'terminalInput' | 'fileChange'>,
+  result: unknown,
+): ReadAnswer<Consent> {
+  const asked = proposal.kind === 'fileChange' ? fileChangeApproval : commandApproval;
   const parsed = asked.result().safeParse(result);
   if (!parsed.success) return { problem: 'the answer does not have the shape {"decision": one of availableDecisions}' };
   const { decision } = parsed.data;

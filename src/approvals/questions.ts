@@ -30,6 +30,8 @@ export function approvalRequest(
   switch (proposal.kind) {
     case 'command':
       return { method: commandApproval.method, params: commandApprovalParams(threadId, proposal, recipient) };
+    case 'terminalInput':
+      return { method: commandApproval.method, params: terminalInputParams(threadId, proposal) };
     case 'fileChange':
       return { method: fileChangeApproval.method, params: fileChangeParams(threadId, proposal) };
     case 'permissions':
@@ -42,11 +44,14 @@ export function approvalRequest(
 /** The decisions of which one is the answer; undefined: the answer has another form. */
 export function availableDecisions(proposal: Proposal, { mayRemember }: Recipient): Decisions | undefined {
   if (proposal.kind === 'fileChange') return [...FileDecision().options];
+  if (proposal.kind === 'terminalInput') return ['accept', 'acceptForSession', 'decline', 'cancel'];
   if (proposal.kind !== 'command') return undefined;
   if (proposal.sandbox === 'unavailable') return ['accept', 'decline', 'cancel'];
-  const rule: Decisions = mayRemember
-    ? [{ acceptWithExecpolicyAmendment: { execpolicy_amendment: proposal.amendment } }]
-    : [];
+  // A rule would let it run without them.
+  const rule: Decisions =
+    mayRemember && !proposal.permissions
+      ? [{ acceptWithExecpolicyAmendment: { execpolicy_amendment: proposal.amendment } }]
+      : [];
   return ['accept', 'acceptForSession', ...rule, 'decline', 'cancel'];
 }
 
@@ -76,7 +81,8 @@ export function commandApprovalParams(
     command: proposal.command,
     cwd: proposal.cwd,
     commandActions: proposal.commandActions,
-    ...(recipient.mayRemember ? { proposedExecpolicyAmendment: proposal.amendment } : {}),
+    ...(recipient.mayRemember && !proposal.permissions ? { proposedExecpolicyAmendment: proposal.amendment } : {}),
+    ...(proposal.permissions ? { additionalPermissions: wirePermissions(proposal.permissions) } : {}),
     availableDecisions: availableDecisions(proposal, recipient) ?? [],
     // The schema has this for questions about a part of an item; ours is a member of its own.
     approvalId: null,
@@ -85,6 +91,25 @@ export function commandApprovalParams(
       sandbox: proposal.sandbox,
       ...(proposal.onTerminal ? { onTerminal: proposal.onTerminal } : {}),
     },
+  };
+}
+
+/** Clients that know nothing of such questions show the command and the reason. */
+function terminalInputParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'terminalInput'>,
+): ParamsOf<typeof commandApproval> {
+  const { turnId, commandItemId: itemId, chars, command, cwd, sandbox } = proposal;
+  return {
+    kind: 'writeStdin',
+    ...{ threadId, turnId, itemId },
+    startedAtMs: proposal.startedAtMs,
+    environmentId: 'local',
+    reason: `The model wants to type this into the running command: ${JSON.stringify(chars)}`,
+    ...{ command, cwd, commandActions: [] },
+    availableDecisions: availableDecisions(proposal, { mayRemember: false }) ?? [],
+    approvalId: proposal.id,
+    heddle: { ...evidenceOf(proposal), sandbox, stdin: chars },
   };
 }
 

@@ -26,7 +26,7 @@ export const WireDecision = () =>
 export const commandApproval = request('item/commandExecution/requestApproval', {
   params: () =>
     z.object({
-      kind: z.literal('command'),
+      kind: z.enum(['command', 'writeStdin']),
       threadId: z.string(),
       turnId: z.string(),
       itemId: z.string(),
@@ -36,6 +36,7 @@ export const commandApproval = request('item/commandExecution/requestApproval', 
       command: z.string(),
       cwd: z.string(),
       commandActions: z.array(CommandAction()),
+      additionalPermissions: WirePermissions().optional(),
       proposedExecpolicyAmendment: z.array(z.string()).optional(),
       availableDecisions: z.array(WireDecision()),
       approvalId: z.string().nullable(),
@@ -43,6 +44,8 @@ export const commandApproval = request('item/commandExecution/requestApproval', 
         ...evidence,
         sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
         onTerminal: z.literal(true).optional(),
+        /** What would be typed into it. */
+        stdin: z.string().optional(),
       }),
     }),
   result: () => z.object({ decision: WireDecision() }),

@@ -27,6 +27,8 @@ export interface Verdict {
   readonly runs: RunsAs;
   /** Which rule decided, in words for people. */
   readonly rule: string;
+  /** Allowed because exactly this was accepted before. */
+  readonly isAccepted?: true;
 }
 
 export function decideCommand(action: CommandAction, facts: Facts): Verdict {
@@ -34,7 +36,7 @@ export function decideCommand(action: CommandAction, facts: Facts): Verdict {
   const runs: RunsAs = isBare || action.escalate ? 'bare' : facts.sandboxHolds ? 'sandboxed' : 'unavailable';
   const { policy, prefixRule } = facts;
   if (prefixRule === 'forbidden') return { decision: 'deny', runs, rule: 'a rule forbids this command' };
-  if (facts.isGranted) return { decision: 'allow', runs, rule: 'this operation was accepted before' };
+  if (facts.isGranted) return { decision: 'allow', runs, rule: 'this operation was accepted before', isAccepted: true };
   if (prefixRule === 'prompt') return asked(runs, 'a rule asks before this command', mayAskByRule(policy));
   // Nothing that lasts lets a command run bare for want of a sandbox.
   if (prefixRule === 'allow' && runs !== 'unavailable' && (!isBare || policy === 'untrusted')) {
@@ -51,6 +53,20 @@ export function decideCommand(action: CommandAction, facts: Facts): Verdict {
     unavailable: 'this host has no sandbox',
   }[runs];
   return asked(runs, why, mayAsk(policy));
+}
+
+/** What a model types into a command that runs already; `runs` is how. */
+export function decideInput(
+  runs: RunsAs,
+  { policy, sandbox, isGranted }: Pick<Facts, 'policy' | 'sandbox' | 'isGranted'>,
+): Verdict {
+  if (isGranted) return { decision: 'allow', runs, rule: 'typing into this command was accepted before' };
+  if (policy === 'untrusted')
+    return asked(runs, 'the policy asks before everything that is typed into a command', true);
+  if (sandbox.type === 'dangerFullAccess' || sandbox.type === 'externalSandbox')
+    return { decision: 'allow', runs, rule: 'the thread has full access' };
+  if (runs === 'sandboxed') return { decision: 'allow', runs, rule: 'the sandbox holds what the command may touch' };
+  return asked(runs, 'it would be typed into a command that runs outside the sandbox', mayAsk(policy));
 }
 
 function asked(runs: RunsAs, why: string, may: boolean): Verdict {

@@ -11,7 +11,7 @@ export function barredByCeiling(by: Principal, proposal: Proposal, remote: Confi
   if (proposal.kind === 'permissions')
     return 'remote clients may not let a thread do more than its sandbox allows here';
   const isInside = proposal.sandbox === 'sandboxed';
-  if (proposal.kind === 'command')
+  if (proposal.kind === 'command' || proposal.kind === 'terminalInput')
     return isInside ? undefined : 'remote clients may not let a command leave the sandbox here';
   const isBelowRoots = proposal.targets.every((path) => remote.roots.some((root) => isWithin(path, root)));
   return isInside && isBelowRoots && remote.sandbox === 'workspace-write'

@@ -81,6 +81,21 @@ const CommandProposal = schema(() =>
     sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
     /** The model may type into it while it runs. */
     onTerminal: z.literal(true).optional(),
+    /** What it would be given beyond the sandbox of the thread. */
+    permissions: Permissions().optional(),
+  }),
+);
+
+/** What a model wants to type into a command that runs. It has no item of its own. */
+const TerminalInputProposal = schema(() =>
+  z.object({
+    ...common,
+    kind: z.literal('terminalInput'),
+    commandItemId: z.string(),
+    command: z.string(),
+    chars: z.string(),
+    /** How the command runs. */
+    sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
   }),
 );
 
@@ -110,7 +125,13 @@ const UserInputProposal = schema(() =>
 
 /** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
 export const Proposal = schema(() =>
-  z.discriminatedUnion('kind', [CommandProposal(), FileChangeProposal(), PermissionsProposal(), UserInputProposal()]),
+  z.discriminatedUnion('kind', [
+    CommandProposal(),
+    TerminalInputProposal(),
+    FileChangeProposal(),
+    PermissionsProposal(),
+    UserInputProposal(),
+  ]),
 );
 export type Proposal = Infer<typeof Proposal>;
 export type ProposalOf<K extends Proposal['kind']> = Extract<Proposal, { kind: K }>;

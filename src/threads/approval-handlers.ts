@@ -48,8 +48,9 @@ export function approvalHandlers({ registry, broker, recovered }: ApprovalHandle
       const asked = questionsOf(registry, principal.tenant).find(({ proposal }) => proposal.id === approvalId);
       const isOfOthers = !asked && broker.requestIdOf(approvalId) !== undefined;
       if (isOfOthers) throw new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
-      const isPlain = asked?.proposal.kind === 'command' || asked?.proposal.kind === 'fileChange';
-      await broker.resolve(approvalId, { nonce, result: isPlain ? { decision } : decision }, principal);
+      const kind = asked?.proposal.kind;
+      const result = kind === 'permissions' || kind === 'userInput' ? decision : { decision };
+      await broker.resolve(approvalId, { nonce, result }, principal);
       return { approvalId, threadId: asked?.threadId ?? '', status: 'answered' as const };
     },
   });

@@ -5,6 +5,7 @@ import type { ToolParts } from '../agent/tools.ts';
 import type { Judged } from '../agent/verdicts.ts';
 import { Grants } from '../approvals/grants.ts';
 import { policyMethods } from '../approvals/methods.ts';
+import type { Verdict } from '../approvals/rules.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
@@ -40,12 +41,14 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
       const common = { cwd, approvalPolicy, sandboxPolicy };
       if (params.files) {
         const { verdict, files } = await explainFiles(turn, tools, params.files);
-        return { ...verdict, explanation: explanationOf(verdict), ...common, files: [...files] };
+        return { ...said(verdict), explanation: explanationOf(verdict), ...common, files: [...files] };
       }
       const wanted = { line: params.command ?? '', escalate: params.escalate ?? false };
       const { verdict, argv, prefix, onlyReads } = await explainCommand(turn, tools, wanted);
       const command = { argv: [...argv], prefix: [...prefix], onlyReads };
-      return { ...verdict, explanation: explanationOf(verdict), ...common, command };
+      return { ...said(verdict), explanation: explanationOf(verdict), ...common, command };
     },
   });
 }
+
+const said = ({ decision, runs, rule }: Verdict) => ({ decision, runs, rule });

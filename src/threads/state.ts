@@ -155,7 +155,10 @@ export function statusOf({ meta, turn }: LiveThread): ThreadStatus {
 /** Nothing is under way but questions to people: such a turn survives a stop of the server. */
 export function onlyWaitsForPeople(turn: OpenTurn): boolean {
   if (turn.questions.size === 0 || turn.steered.length > 0) return false;
-  const asked = new Set([...turn.questions.values()].map(({ proposal }) => proposal.itemId));
+  const proposals = [...turn.questions.values()].map(({ proposal }) => proposal);
+  // What would be typed into it does not outlive the command.
+  if (proposals.some(({ kind }) => kind === 'terminalInput')) return false;
+  const asked = new Set(proposals.map(({ itemId }) => itemId));
   return [...turn.items.keys()].every((itemId) => asked.has(itemId));
 }
 

@@ -225,3 +225,48 @@ test('arguments that ask for nothing go back to the model', async () => {
   expect(outputs[0]).toMatch(/ask for nothing/);
   expect(outputs[1]).toMatch(/do not fit/);
 });
+
+describe('for one command', () => {
+  const wanting = (out: string, cmd: string): ToolUse => [
+    'exec_command',
+    {
+      cmd,
+      sandbox_permissions: 'with_additional_permissions',
+      additional_permissions: { file_system: { write: [out] } },
+      justification: 'May I?',
+    },
+  ];
+
+  test.skipIf(!state.isAvailable)('they are shown with it, and hold for it alone', async () => {
+    const { rig, out, write, marks } = await setting();
+    const turnId = await rig.begin([wanting(out, `printf y >> ${join(out, 'mark')}`), write]);
+    const question = await rig.client.asked();
+    expect(question.method).toBe('item/commandExecution/requestApproval');
+    expect(question.params).toMatchObject({
+      additionalPermissions: { network: null, fileSystem: { write: [out] } },
+      availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'],
+      heddle: { sandbox: 'sandboxed' },
+    });
+    question.answer({ decision: 'accept' });
+    await completed(rig.client, turnId);
+    expect(await marks()).toBe('y');
+  });
+
+  test('a refusal lets nothing run', async () => {
+    const { rig, out, marks } = await setting();
+    const { turnId, question } = await rig.ask(wanting(out, `printf y >> ${join(out, 'mark')}`));
+    question.answer({ decision: 'decline' });
+    await completed(rig.client, turnId);
+    expect(await marks()).toBe('');
+  });
+
+  test('the data directory is not asked for, and under never nobody is', async () => {
+    const { rig } = await setting();
+    const hidden = await rig.run([wanting(rig.server.dataDirectory, 'ls')]);
+    expect(hidden.outputs[0]).toMatch(/out of reach/);
+    const never = await setting({ approvalPolicy: 'never' });
+    const { outputs } = await never.rig.run([wanting(never.out, 'ls')]);
+    expect(outputs[0]).toMatch(/never to ask/);
+    expect([...rig.client.questions(), ...never.rig.client.questions()]).toEqual([]);
+  });
+});

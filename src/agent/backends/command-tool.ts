@@ -9,6 +9,7 @@ import type { ToolSpec } from '../models/client.ts';
 import { MAX_OUTPUT_TOKENS, readingAnswer } from './command-output.ts';
 import type { ToolCall } from './conversation.ts';
 import { applyPatch, readShellPatch } from './patch-tool.ts';
+import { PermissionArguments, permissionsParameter, wishOf } from './permissions-tool.ts';
 import { cancelledByAnswer, failed, readArguments, refused, type Tool, type ToolAnswer } from './tool.ts';
 
 export const COMMAND_TOOL = 'exec_command';
@@ -43,10 +44,16 @@ const commandToolSpec: ToolSpec = {
       },
       sandbox_permissions: {
         type: 'string',
-        enum: ['use_default', 'require_escalated'],
-        description: 'require_escalated asks to run outside the sandbox; use it only when the sandbox is in the way.',
+        enum: ['use_default', 'require_escalated', 'with_additional_permissions'],
+        description:
+          'require_escalated asks to run outside the sandbox; use it only when the sandbox is in the way. ' +
+          'with_additional_permissions asks to run inside of it with additional_permissions.',
       },
-      justification: { type: 'string', description: 'With require_escalated: one question to the user that says why.' },
+      additional_permissions: {
+        ...permissionsParameter,
+        description: 'With with_additional_permissions: what this command alone is to have beyond the sandbox.',
+      },
+      justification: { type: 'string', description: 'Where the user is asked: one question that says why.' },
     },
     required: ['cmd'],
     additionalProperties: false,
@@ -63,7 +70,8 @@ const CommandArguments = schema(() =>
     login: z.boolean().nullish(),
     timeout_ms: z.number().positive().nullish(),
     max_output_tokens: z.number().positive().nullish(),
-    sandbox_permissions: z.enum(['use_default', 'require_escalated']).nullish(),
+    sandbox_permissions: z.enum(['use_default', 'require_escalated', 'with_additional_permissions']).nullish(),
+    additional_permissions: PermissionArguments().nullish(),
     justification: z.string().nullish(),
   }),
 );
@@ -95,11 +103,21 @@ function commandOf(given: CommandArguments, cwd: string): Command {
     cwd: given.workdir ? resolve(cwd, given.workdir) : cwd,
     escalate: given.sandbox_permissions === 'require_escalated',
     reason: given.justification || null,
+    ...permissionsFor(given),
     yieldMs: Math.min(Math.max(given.yield_time_ms ?? YIELD.usual, YIELD.least), YIELD.most),
     ...(given.tty ? { onTerminal: true } : {}),
     ...(given.shell || given.login === false ? { shell: shellOf(given) } : {}),
     ...(given.timeout_ms ? { timeoutMs: given.timeout_ms } : {}),
   };
+}
+
+/** Whoever asks to leave the sandbox needs none. */
+function permissionsFor({
+  sandbox_permissions,
+  additional_permissions,
+}: CommandArguments): Pick<Command, 'permissions'> {
+  if (sandbox_permissions !== 'with_additional_permissions' || !additional_permissions) return {};
+  return { permissions: wishOf(additional_permissions) };
 }
 
 const shellOf = ({ shell, login }: CommandArguments): NonNullable<Command['shell']> => ({

@@ -5,7 +5,7 @@ import { type Infer, schema } from '../../model/schema.ts';
 import type { CommandInput } from '../backend.ts';
 import type { ToolSpec } from '../models/client.ts';
 import { MAX_OUTPUT_TOKENS, readingAnswer } from './command-output.ts';
-import { failed, readArguments, refused, type Tool } from './tool.ts';
+import { cancelledByAnswer, failed, readArguments, refused, type Tool } from './tool.ts';
 
 export const STDIN_TOOL = 'write_stdin';
 
@@ -55,7 +55,8 @@ export const stdinTool: Tool = {
   async run(call, _turn, tools) {
     const read = readArguments(STDIN_TOOL, Arguments(), call.arguments);
     if ('problem' in read) return failed(read.problem);
-    const result = await tools.writeToCommand(inputOf(read.given));
+    const result = await tools.writeToCommand(call.callId, inputOf(read.given));
+    if (result.kind === 'cancelled') throw cancelledByAnswer();
     return result.kind === 'refused'
       ? refused(STDIN_TOOL, result.reason)
       : readingAnswer(result, read.given.max_output_tokens ?? undefined);

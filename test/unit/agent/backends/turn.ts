@@ -116,7 +116,7 @@ export function house(
       commands.push({ item, command });
       return answer(command);
     },
-    async writeToCommand(input) {
+    async writeToCommand(_call, input) {
       inputs.push(input);
       return { kind: 'running', session: input.session, output: 'more', durationMs: 12 };
     },

@@ -1,0 +1,67 @@
+// What a model types into a running command: decided about as the command itself was, since it can be any command.
+
+import { decideInput } from '../approvals/rules.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import { fingerprint } from '../base/canonical.ts';
+import type { ProposalOf } from '../model/approval.ts';
+import { type ItemId, newId } from '../model/ids.ts';
+import { consentOf, noLongerShown, type Refusal } from './consent.ts';
+import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import type { CommandSession } from './session.ts';
+import type { ToolParts } from './tools.ts';
+
+/** Undefined: it may be typed. Rejects as *cancelled* when the signal aborts. */
+export async function refusalOfInput(
+  port: TurnPort,
+  parts: ToolParts,
+  session: CommandSession,
+  callId: ItemId,
+  chars: string,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  const barred = session.barredFor(port);
+  if (barred !== undefined) return { reason: barred, endsTurn: false };
+  const { approvalPolicy: policy, sandboxPolicy: sandbox } = port.settings();
+  const isGranted = !port.isCapped() && port.grants.has(typingInto(session));
+  const verdict = decideInput(session.runs, { policy, sandbox, isGranted });
+  if (verdict.decision === 'allow') return undefined;
+  if (verdict.decision === 'deny') return { reason: verdict.rule, endsTurn: false };
+  const proposal = proposalFor(port, parts, session, callId, chars);
+  const consent = consentOf(await parts.broker.ask(port, proposal, signal, { isStored: false }));
+  if ('refusal' in consent) return consent.refusal;
+  if (!session.isRunning) return undefined;
+  if (!isPolicyAsShown(proposal, port.settings()) || session.barredFor(port)) return noLongerShown('run');
+  if (consent.accepted === 'acceptForSession') port.grants.add(typingInto(session), 'session');
+  return undefined;
+}
+
+/** Anything, as long as this command runs. */
+const typingInto = ({ item }: CommandSession): string => fingerprint({ typingInto: item.id });
+
+function proposalFor(
+  port: TurnPort,
+  parts: ToolParts,
+  { item, runs }: CommandSession,
+  callId: ItemId,
+  chars: string,
+): ProposalOf<'terminalInput'> {
+  const now = parts.clock.now();
+  return {
+    id: newId(),
+    kind: 'terminalInput',
+    turnId: port.turnId,
+    itemId: callId,
+    callId,
+    commandItemId: item.id,
+    command: item.command,
+    chars,
+    cwd: item.cwd,
+    reason: null,
+    sandbox: runs,
+    operationDigest: fingerprint({ item: item.id, chars }),
+    ...policyDigests(port.settings()),
+    nonce: newId(),
+    startedAtMs: now,
+    expiresAtMs: now + parts.approvalLifeMs(),
+  };
+}
