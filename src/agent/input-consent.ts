@@ -54,6 +54,7 @@ function proposalFor(
     callId,
     commandItemId: item.id,
     command: item.command,
+    session: item.processId ?? '',
     chars,
     cwd: item.cwd,
     reason: null,

@@ -1,6 +1,7 @@
 // Proposals as questions to clients: which method, with which params, and what may be answered.
 
 import type { z } from 'zod';
+import { displayCommand } from '../children/shell-quote.ts';
 import type { Permissions, Proposal, ProposalOf } from '../model/approval.ts';
 import type { ThreadId } from '../model/ids.ts';
 import {
@@ -94,19 +95,26 @@ export function commandApprovalParams(
   };
 }
 
-/** Clients that know nothing of such questions show the command and the reason. */
+const HOW_IT_RUNS = {
+  sandboxed: 'in the sandbox',
+  bare: 'outside the sandbox',
+  unavailable: 'without a sandbox',
+} as const;
+
+/** Clients that know nothing of such questions show what would be typed as a command, and the reason. */
 function terminalInputParams(
   threadId: ThreadId,
   proposal: ProposalOf<'terminalInput'>,
 ): ParamsOf<typeof commandApproval> {
-  const { turnId, commandItemId: itemId, chars, command, cwd, sandbox } = proposal;
+  const { turnId, commandItemId: itemId, session, chars, cwd, sandbox } = proposal;
+  const command = displayCommand(['write_stdin', '--session-id', session, chars]);
   return {
     kind: 'writeStdin',
     ...{ threadId, turnId, itemId },
     startedAtMs: proposal.startedAtMs,
     environmentId: 'local',
-    reason: `The model wants to type this into the running command: ${JSON.stringify(chars)}`,
-    ...{ command, cwd, commandActions: [] },
+    reason: `This would be typed into a command that runs ${HOW_IT_RUNS[sandbox]}: ${proposal.command}`,
+    ...{ command, cwd, commandActions: [{ type: 'unknown', command }] },
     availableDecisions: availableDecisions(proposal, { mayRemember: false }) ?? [],
     approvalId: proposal.id,
     heddle: { ...evidenceOf(proposal), sandbox, stdin: chars },

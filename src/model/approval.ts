@@ -92,7 +92,9 @@ const TerminalInputProposal = schema(() =>
     ...common,
     kind: z.literal('terminalInput'),
     commandItemId: z.string(),
+    /** The command that runs, and the number by which the model knows it. */
     command: z.string(),
+    session: z.string(),
     chars: z.string(),
     /** How the command runs. */
     sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
