@@ -48,7 +48,7 @@ export function questionOf(method: string, params: unknown): Question {
 }
 
 /** The command is shown whole: what is not seen cannot be approved. */
-function commandQuestion({ command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
+function commandQuestion({ kind, command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
   const how: Readonly<Record<typeof heddle.sandbox, string>> = {
     sandboxed: 'It would run inside the sandbox.',
     bare: 'It would run OUTSIDE the sandbox.',
@@ -56,7 +56,7 @@ function commandQuestion({ command, cwd, reason, heddle, availableDecisions }: C
   };
   const lines = (width: number) => [
     '',
-    'A command needs your approval:',
+    kind === 'writeStdin' ? 'The model wants to type into a running command:' : 'A command needs your approval:',
     ...folded(visible(command), width - 4).map((line) => `    ${line}`),
     ...folded(`in ${visible(cwd)}`, width),
     ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
