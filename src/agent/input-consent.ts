@@ -7,7 +7,7 @@ import type { ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import { consentOf, noLongerShown, type Refusal } from './consent.ts';
 import { isPolicyAsShown, policyDigests } from './evidence.ts';
-import type { CommandSession } from './session.ts';
+import { type CommandSession, isHarmless } from './session.ts';
 import type { ToolParts } from './tools.ts';
 
 /** Undefined: it may be typed. Rejects as *cancelled* when the signal aborts. */
@@ -19,8 +19,9 @@ export async function refusalOfInput(
   chars: string,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
-  const barred = session.barredFor(port);
+  const barred = session.barredFor(port, chars);
   if (barred !== undefined) return { reason: barred, endsTurn: false };
+  if (isHarmless(chars) || !session.isRunning) return undefined;
   const { approvalPolicy: policy, sandboxPolicy: sandbox } = port.settings();
   const isGranted = !port.isCapped() && port.grants.has(typingInto(session));
   const verdict = decideInput(session.runs, { policy, sandbox, isGranted });
@@ -30,7 +31,7 @@ export async function refusalOfInput(
   const consent = consentOf(await parts.broker.ask(port, proposal, signal, { isStored: false }));
   if ('refusal' in consent) return consent.refusal;
   if (!session.isRunning) return undefined;
-  if (!isPolicyAsShown(proposal, port.settings()) || session.barredFor(port)) return noLongerShown('run');
+  if (!isPolicyAsShown(proposal, port.settings()) || session.barredFor(port, chars)) return noLongerShown('run');
   if (consent.accepted === 'acceptForSession') port.grants.add(typingInto(session), 'session');
   return undefined;
 }
