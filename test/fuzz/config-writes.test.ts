@@ -88,11 +88,11 @@ function regionOf({ file, own, edit }: Round): { start: number; end: number; isI
     const wasTable = isTable(owner.path.reduce<unknown>((table, key) => (table as Table)[key], read(text)));
     return {
       start: owner.start,
-      end: lineEnd(text, owner.end),
+      end: lineEnd(text, wholeEnd(text, owner)),
       isInsertion: wasTable && !owner.isShared && !/\*n\d/.test(text.slice(owner.start, owner.end)),
     };
   }
-  if (edit.value !== null) return { start: own.start, end: own.end, isInsertion: false };
+  if (edit.value !== null) return { start: own.start, end: wholeEnd(text, own), isInsertion: false };
   const siblings = file.written.filter(
     ({ path }) => path.length === own.path.length && isDeepStrictEqual(path.slice(0, -1), own.path.slice(0, -1)),
   );
@@ -101,6 +101,12 @@ function regionOf({ file, own, edit }: Round): { start: number; end: number; isI
   const comma = /^\s*(?:#[^\n]*\s*)*,?[ \t]*(?:\r?\n)?/.exec(text.slice(own.end))?.[0].length ?? 0;
   const start = owner?.start ?? before.replace(/,(?:\s*#[^\n]*)*$/, '').length;
   return { start, end: own.end + comma, isInsertion: false };
+}
+
+/** Blank lines behind a text that keeps them are part of it. */
+function wholeEnd(text: string, { start, end }: Written): number {
+  const keepsBlanks = /[|>]\+/.test(text.slice(start, end));
+  return keepsBlanks ? end + (/^\s*\n/.exec(text.slice(end))?.[0].length ?? 0) : end;
 }
 
 function lineEnd(text: string, at: number): number {
