@@ -114,6 +114,9 @@ const LIBRARIES = {
   'ai-anthropic': '@ai-sdk/anthropic',
 };
 
+/** What we use of a library of many files, gathered in a module of our own that is imported when it is needed. */
+const GATHERED = { mcp: './src/mcp/library.ts' };
+
 /** Parts of our own that are never needed together; `./NAME.ts` in a dynamic import becomes `./FILE.cjs`. */
 const PARTS = { serve: 'server', commands: 'commands' };
 
@@ -133,6 +136,14 @@ const librariesApart = {
       builder.onResolve({ filter: new RegExp(`^${name}$`) }, ({ kind }) =>
         kind === 'require-call' ? undefined : { path: `./${file}.cjs`, external: true },
       );
+    for (const [file, place] of Object.entries(GATHERED)) {
+      const whole = path.join(ROOT, place);
+      builder.onResolve({ filter: /^\.\/library\.ts$/ }, ({ kind, path: name, resolveDir }) =>
+        kind === 'dynamic-import' && path.join(resolveDir, name) === whole
+          ? { path: `./${file}.cjs`, external: true }
+          : undefined,
+      );
+    }
   },
 };
 
@@ -190,7 +201,10 @@ await Promise.all([
   }),
   build({
     ...shared,
-    entryPoints: Object.fromEntries(Object.entries(LIBRARIES).map(([file, name]) => [file, `library:${name}`])),
+    entryPoints: {
+      ...Object.fromEntries(Object.entries(LIBRARIES).map(([file, name]) => [file, `library:${name}`])),
+      ...GATHERED,
+    },
     outdir: 'dist',
     outExtension: { '.js': '.cjs' },
     plugins: [libraryEntries, englishOnly],

@@ -10,6 +10,7 @@ import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
 import { type ConfigNews, createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
+import { createMcpServers, mcpRoutes } from './app-mcp.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
 import { createPrefixRules } from './approvals/prefix-rules.ts';
@@ -36,7 +37,6 @@ import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerInfo, takeOwnership } from './history/owner.ts';
 import type { History } from './history/store.ts';
-import { mcpHandlers } from './mcp/handlers.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
 import { type Route, Router } from './rpc/router.ts';
@@ -161,6 +161,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
       clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,
     };
+    const mcp = createMcpServers({ config, children, clock, log, environment, cwd, version });
     const registry = new ThreadRegistry({
       history,
       backend,
@@ -173,6 +174,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
       remoteRoots: async () => (await config.load()).remote.roots,
       tools,
+      mcp,
     });
     const subscriberOf = createSubscribers(broker);
     const instructions = { config, dataDirectory: directory, hidden };
@@ -240,7 +242,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         environment: programEnvironment,
       }),
       ...files.routes,
-      ...mcpHandlers(),
+      ...mcpRoutes(mcp, registry, clock),
       ...skillsHandlers({ cwd }),
       ...modelHandlers({ models: (query) => backend.models(query), config }),
     ];
@@ -269,6 +271,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       close: closeOnce(async () => {
         told.close();
         await registry.close();
+        await mcp.close();
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));
         await backend.close();

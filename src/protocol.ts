@@ -5,6 +5,7 @@ import { modelMethods } from './agent/methods.ts';
 import { approvalMethods, permissionProfileMethods, policyMethods } from './approvals/methods.ts';
 import {
   commandApproval,
+  elicitationRequest,
   fileChangeApproval,
   permissionsApproval,
   serverRequestResolved,
@@ -21,7 +22,7 @@ import {
 } from './fs/search-methods.ts';
 import { fsChanged, watchMethods } from './fs/watch-methods.ts';
 import { capabilityMethods, handshakeMethods, initialized } from './handshake/methods.ts';
-import { mcpMethods } from './mcp/methods.ts';
+import { mcpMethods, mcpServerStatusUpdated } from './mcp/methods.ts';
 import {
   commandOutputDelta as commandExecOutputDelta,
   commandMethods,
@@ -97,6 +98,7 @@ export const notifications = {
   processOutputDelta,
   processExited,
   fsChanged,
+  mcpServerStatusUpdated,
   fuzzyFileSearchSessionUpdated,
   fuzzyFileSearchSessionCompleted,
 };
@@ -107,6 +109,7 @@ export const serverRequests = {
   fileChangeApproval,
   permissionsApproval,
   userInputRequest,
+  elicitationRequest,
   clientToolCall,
 };
 

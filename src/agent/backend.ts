@@ -62,6 +62,8 @@ export interface TurnRequest {
   readonly room?: 'limited' | 'justMade';
   /** What a provider counted for the last request of the thread and its answer; null or absent where that is not known. */
   readonly contextTokens?: number | null;
+  /** The tools of MCP servers that are there at this moment; a server that comes later is there the next time. */
+  readonly mcpTools?: () => readonly McpToolOffer[];
   /** The model takes no images. */
   readonly isBlind?: boolean;
   readonly steering: Steering;
@@ -189,6 +191,34 @@ export interface ClientToolResult {
   readonly content: readonly ClientToolContent[];
 }
 
+/** A tool of an MCP server as a model is offered it. */
+export interface McpToolOffer {
+  /** Unique among them, and such as providers take it. */
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, as the server gave it. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface McpCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+export type McpResult =
+  /** In the form of MCP; `isError`: the tool failed, and says how. */
+  | {
+      readonly kind: 'result';
+      readonly content: readonly unknown[];
+      readonly structuredContent: unknown;
+      readonly isError: boolean;
+    }
+  /** There is no result: it was refused, or the server gave no answer. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
 export type ImageResult =
   /** A data URL. */
   | { readonly kind: 'image'; readonly url: string }
@@ -222,6 +252,8 @@ export interface ToolHost {
   askUser(call: ItemId, questions: readonly UserQuestion[]): Promise<UserReply>;
   /** Has one client run a tool of its own; what fails in any way is no success. */
   callClientTool(item: ItemId, call: ClientToolCall): Promise<ClientToolResult>;
+  /** Has an MCP server run a tool; what fails in any way is no success. */
+  callMcpTool(item: ItemId, call: McpCall): Promise<McpResult>;
   /** Reads an image of the file system for the model; an item when it could be read. */
   viewImage(item: ItemId, path: string): Promise<ImageResult>;
   /** Replaces the list of steps that people follow. */

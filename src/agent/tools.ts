@@ -10,6 +10,7 @@ import { loadShellParser } from '../children/shell-line.ts';
 import { realPathOf } from '../fs/containment.ts';
 import type { Commits } from '../fs/replacement.ts';
 import { readTextFile } from '../fs/text-file.ts';
+import type { ServerSet } from '../mcp/server-set.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
 import type { Plan } from '../model/plan.ts';
@@ -22,6 +23,8 @@ import type {
   CommandInput,
   CommandResult,
   ImageResult,
+  McpCall,
+  McpResult,
   ToolHost,
   WriteResult,
 } from './backend.ts';
@@ -31,6 +34,7 @@ import { refusedAs } from './consent.ts';
 import { FileChangeCall } from './file-call.ts';
 import { viewImage } from './image-view.ts';
 import { refusalOfInput } from './input-consent.ts';
+import { McpToolCall } from './mcp-call.ts';
 import type { FileChange } from './patch/change.ts';
 import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
@@ -63,11 +67,19 @@ export interface TurnTools extends ToolHost {
   diff(): EventOf<'turnDiffUpdated'> | undefined;
 }
 
-/** `signal` ends whatever they run, but for commands that their calls have left running in `sessions`. */
+/** What of its thread a turn's tools work with. */
+export interface ThreadTools {
+  /** The commands of the thread that run. */
+  readonly sessions: CommandSessions;
+  /** Absent where a turn has no MCP servers. */
+  readonly mcp?: ServerSet;
+}
+
+/** `signal` ends whatever they run, but for commands that their calls have left running in the thread's sessions. */
 export function createToolHost(
   port: TurnPort,
   parts: ToolParts,
-  sessions: CommandSessions,
+  { sessions, mcp }: ThreadTools,
   signal: AbortSignal,
 ): TurnTools {
   const underWay = new Set<Promise<unknown>>();
@@ -110,6 +122,15 @@ export function createToolHost(
     throwIfAborted(signal);
     return callClientTool(port, parts.clock, itemId, call, signal);
   };
+  const callMcp = async (itemId: ItemId, call: McpCall): Promise<McpResult> => {
+    throwIfAborted(signal);
+    if (!mcp) return { kind: 'failed', reason: 'this turn has no MCP servers' };
+    const mcpCall = new McpToolCall(port, parts, mcp, call, signal);
+    const { item, proposal } = port.standing(itemId) ?? {};
+    return item?.type === 'mcpToolCall' && proposal?.kind === 'mcpToolCall'
+      ? mcpCall.goOn(item, proposal)
+      : mcpCall.run(itemId);
+  };
   const updatePlan = async (plan: Plan): Promise<void> => {
     throwIfAborted(signal);
     await port.append([{ type: 'planUpdated', turnId: port.turnId, ...plan }]);
@@ -128,6 +149,7 @@ export function createToolHost(
     requestPermissions: tracked((callId, wish) => requestPermissions(port, parts, callId, wish, signal)),
     askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
     callClientTool: tracked(callClient),
+    callMcpTool: tracked(callMcp),
     viewImage: tracked(showImage),
     updatePlan: tracked(updatePlan),
     diff() {

@@ -3,7 +3,7 @@
 import type { z } from 'zod';
 import type { Consent, Decision, PermissionGrant, Proposal, ProposalOf, UserAnswers } from '../model/approval.ts';
 import { availableDecisions } from './questions.ts';
-import { commandApproval, fileChangeApproval, userInputRequest, WireGrant } from './requests.ts';
+import { commandApproval, ElicitationAnswer, fileChangeApproval, userInputRequest, WireGrant } from './requests.ts';
 
 export type ReadAnswer<D = Decision> =
   /** `leftOut`: what it said beyond the question, which does not count. */
@@ -26,6 +26,8 @@ export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
       return readGrant(proposal, answer.result);
     case 'userInput':
       return readUserAnswers(proposal, answer.result);
+    case 'mcpToolCall':
+      return readToolConsent(answer.result);
   }
 }
 
@@ -92,4 +94,18 @@ function readUserAnswers({ questions }: ProposalOf<'userInput'>, result: unknown
   return beyond.length === 0
     ? { decision: { answers } }
     : { decision: { answers }, leftOut: beyond.join(', ').slice(0, 1_000) };
+}
+
+/** In the form of an elicitation; from elsewhere than the connection also as the decision itself. */
+function readToolConsent(result: unknown): ReadAnswer<Consent> {
+  const decision = (result as { readonly decision?: unknown } | null | undefined)?.decision;
+  const plain = fileChangeApproval.result().safeParse({ decision });
+  if (plain.success) return plain.data;
+  const parsed = ElicitationAnswer().safeParse(result);
+  if (!parsed.success) return { problem: 'the answer does not have the shape {"action": accept, decline or cancel}' };
+  const { action, _meta } = parsed.data;
+  if (action !== 'accept' || _meta?.persist === undefined || _meta.persist === null) return { decision: action };
+  if (_meta.persist === 'session') return { decision: 'acceptForSession' };
+  if (_meta.persist === 'always') return { decision: 'acceptForSession', leftOut: 'to remember it for good' };
+  return { decision: 'accept', leftOut: 'to remember it in a way that was not offered' };
 }

@@ -36,7 +36,7 @@ const PendingApproval = () =>
     threadId: z.string(),
     turnId: z.string(),
     itemId: z.string(),
-    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput']),
+    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput', 'mcpToolCall']),
     nonce: z.string(),
     requestedAtMs: z.int(),
     /** Epoch seconds. */

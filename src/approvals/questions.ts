@@ -6,6 +6,7 @@ import type { Permissions, Proposal, ProposalOf } from '../model/approval.ts';
 import type { ThreadId } from '../model/ids.ts';
 import {
   commandApproval,
+  elicitationRequest,
   FileDecision,
   fileChangeApproval,
   permissionsApproval,
@@ -39,12 +40,14 @@ export function approvalRequest(
       return { method: permissionsApproval.method, params: permissionsParams(threadId, proposal) };
     case 'userInput':
       return { method: userInputRequest.method, params: userInputParams(threadId, proposal) };
+    case 'mcpToolCall':
+      return { method: elicitationRequest.method, params: mcpToolCallParams(threadId, proposal) };
   }
 }
 
 /** The decisions of which one is the answer; undefined: the answer has another form. */
 export function availableDecisions(proposal: Proposal, { mayRemember }: Recipient): Decisions | undefined {
-  if (proposal.kind === 'fileChange') return [...FileDecision().options];
+  if (proposal.kind === 'fileChange' || proposal.kind === 'mcpToolCall') return [...FileDecision().options];
   if (proposal.kind === 'terminalInput') return ['accept', 'acceptForSession', 'decline', 'cancel'];
   if (proposal.kind !== 'command') return undefined;
   if (proposal.sandbox === 'unavailable') return ['accept', 'decline', 'cancel'];
@@ -163,4 +166,37 @@ function userInputParams(threadId: ThreadId, proposal: ProposalOf<'userInput'>):
     autoResolutionMs: null,
     heddle: evidenceOf(proposal),
   };
+}
+
+/** In the form in which servers ask people: clients know a call of a tool by its `_meta`. */
+function mcpToolCallParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'mcpToolCall'>,
+): ParamsOf<typeof elicitationRequest> {
+  const { turnId, itemId, server, tool, title, description, annotations, rule } = proposal;
+  return {
+    threadId,
+    turnId,
+    serverName: server,
+    environmentId: null,
+    mode: 'form',
+    _meta: {
+      codex_approval_kind: 'mcp_tool_call',
+      persist: ['session'],
+      tool_name: tool,
+      ...(annotations === null ? {} : { tool_annotations: annotations }),
+      ...(title === null ? {} : { tool_title: title }),
+      ...(description === null ? {} : { tool_description: description }),
+      tool_params: proposal.arguments,
+      tool_params_display: displayed(proposal.arguments),
+    },
+    message: `Allow the ${server} MCP server to run tool "${tool}"?`,
+    requestedSchema: { type: 'object', properties: {} },
+    heddle: { ...evidenceOf(proposal), itemId, rule, sandbox: 'bare' },
+  };
+}
+
+function displayed(given: unknown): readonly object[] {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return [];
+  return Object.entries(given).map(([name, value]) => ({ name, value, display_name: name }));
 }

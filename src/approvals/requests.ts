@@ -161,6 +161,41 @@ export const userInputRequest = request('item/tool/requestUserInput', {
   mutates: false,
 });
 
+/** What a person says to a form, an address to visit, or a tool call. */
+export const ElicitationAnswer = () =>
+  z.object({
+    action: z.enum(['accept', 'decline', 'cancel']),
+    content: z.record(z.string(), z.unknown()).nullish(),
+    _meta: z.record(z.string(), z.unknown()).nullish(),
+  });
+
+const elicitation = {
+  threadId: z.string(),
+  turnId: z.string().nullable(),
+  serverName: z.string(),
+  environmentId: z.null(),
+  _meta: z.record(z.string(), z.unknown()).nullable(),
+  message: z.string(),
+};
+
+/** A question of an MCP server to people, or one about a call of its tools, which `_meta` and `heddle` tell of. */
+export const elicitationRequest = request('mcpServer/elicitation/request', {
+  params: () =>
+    z.discriminatedUnion('mode', [
+      z.object({
+        ...elicitation,
+        mode: z.literal('form'),
+        requestedSchema: z.record(z.string(), z.unknown()),
+        heddle: z.object({ ...evidence, itemId: z.string(), rule: z.string(), sandbox: z.literal('bare') }).optional(),
+      }),
+      z.object({ ...elicitation, mode: z.literal('url'), url: z.string(), elicitationId: z.string() }),
+    ]),
+  result: ElicitationAnswer,
+  queue: unqueued,
+  needs: 'approval:resolve',
+  mutates: false,
+});
+
 export const serverRequestResolved = notification('serverRequest/resolved', () =>
   z.object({ threadId: z.string(), requestId: z.union([z.int(), z.string()]) }),
 );
@@ -170,5 +205,6 @@ export const approvalMessages = {
   fileChangeApproval,
   permissionsApproval,
   userInputRequest,
+  elicitationRequest,
   serverRequestResolved,
 };

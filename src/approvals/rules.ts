@@ -126,3 +126,41 @@ function mayAskByRule(policy: ApprovalPolicy): boolean {
   if (policy === 'never') return false;
   return typeof policy === 'string' || policy.granular.rules;
 }
+
+/** A call of a tool of an MCP server, which runs outside of every sandbox. */
+export interface McpFacts {
+  readonly policy: ApprovalPolicy;
+  readonly sandbox: SandboxPolicy;
+  /** What the operator has set for the tool. */
+  readonly mode: 'auto' | 'prompt' | 'approve';
+  /** What the server says of its tool: hints that it may get wrong, never more than a reason not to ask. */
+  readonly hints: { readonly readOnly?: boolean; readonly destructive?: boolean; readonly openWorld?: boolean };
+  /** The tool was accepted while the thread is loaded. */
+  readonly isGranted: boolean;
+  /** The turn is under the ceiling of remote clients. */
+  readonly isCapped: boolean;
+}
+
+export function decideMcpCall(facts: McpFacts): Verdict {
+  const runs = 'bare' as const;
+  const { policy, sandbox, mode, hints, isGranted, isCapped } = facts;
+  // What others were allowed before does not widen a turn that is held under the ceiling.
+  if (isCapped) return asked(runs, 'a tool runs outside of what remote clients may reach', mayElicit(policy));
+  if (mode === 'approve') return { decision: 'allow', runs, rule: 'the configuration allows this tool' };
+  if (isGranted) return { decision: 'allow', runs, rule: 'this tool was accepted before' };
+  if (mode === 'prompt') return asked(runs, 'the configuration asks before this tool', mayElicit(policy));
+  if (policy === 'untrusted') return asked(runs, 'the policy asks before every tool', true);
+  if (hints.readOnly === true && hints.destructive !== true)
+    return { decision: 'allow', runs, rule: 'the tool only reads, says its server' };
+  if (policy === 'never' && sandbox.type === 'dangerFullAccess')
+    return { decision: 'allow', runs, rule: 'the thread has full access' };
+  if (hints.destructive === false && hints.openWorld === false)
+    return { decision: 'allow', runs, rule: 'the tool destroys nothing and stays here, says its server' };
+  return asked(runs, 'the tool may change things outside of the sandbox', mayElicit(policy));
+}
+
+/** Whether MCP servers, and calls of their tools, may ask people. */
+export function mayElicit(policy: ApprovalPolicy): boolean {
+  if (policy === 'never') return false;
+  return typeof policy === 'string' || policy.granular.mcp_elicitations;
+}

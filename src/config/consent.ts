@@ -10,6 +10,7 @@ export function barredByCeiling(by: Principal, proposal: Proposal, remote: Confi
   if (by.isLocal || remote.sandbox === 'danger-full-access' || proposal.kind === 'userInput') return undefined;
   if (proposal.kind === 'permissions')
     return 'remote clients may not let a thread do more than its sandbox allows here';
+  if (proposal.kind === 'mcpToolCall') return 'remote clients may not let a tool run outside of the sandbox here';
   const isInside = proposal.sandbox === 'sandboxed';
   if (proposal.kind === 'command' || proposal.kind === 'terminalInput')
     return isInside ? undefined : 'remote clients may not let a command leave the sandbox here';

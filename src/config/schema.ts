@@ -12,6 +12,9 @@ const absolutePath = () =>
 const unset = <T extends z.ZodType>(inner: T) => inner.nullable().default(null);
 const texts = () => z.record(z.string(), z.string());
 const seconds = (fallback: number) => z.int().min(1).max(MAX_SECONDS).default(fallback);
+/** A day: a timer does not take much more. */
+const MAX_TIMEOUT_SECONDS = 86_400;
+const timeout = () => z.number().positive().max(MAX_TIMEOUT_SECONDS).optional();
 const retries = () => z.int().min(0).max(100).optional();
 
 /** What is known of a model of a provider; the rest is asked from the provider, or assumed. */
@@ -49,6 +52,39 @@ export const ModelProviderEntry = schema(() =>
   }),
 );
 export type ModelProviderEntry = Infer<typeof ModelProviderEntry>;
+
+const ToolApproval = () => z.enum(['auto', 'prompt', 'approve']);
+
+/** A program (`command`) or an address (`url`). Secrets are named by the environment variables that hold them. */
+export const McpServerEntry = schema(() =>
+  z.looseObject({
+    command: z.string().min(1).optional(),
+    args: z.array(z.string()).optional(),
+    env: texts().optional(),
+    /** Variables of the server's own environment that the program gets too. */
+    env_vars: z.array(z.string()).optional(),
+    cwd: z.string().optional(),
+    url: z.url({ protocol: /^https?$/ }).optional(),
+    http_headers: texts().optional(),
+    /** Headers whose values are in environment variables. */
+    env_http_headers: texts().optional(),
+    bearer_token_env_var: z.string().optional(),
+    enabled: z.boolean().optional(),
+    required: z.boolean().optional(),
+    startup_timeout_sec: timeout(),
+    startup_timeout_ms: z
+      .int()
+      .min(1)
+      .max(MAX_TIMEOUT_SECONDS * 1000)
+      .optional(),
+    tool_timeout_sec: timeout(),
+    enabled_tools: z.array(z.string()).optional(),
+    disabled_tools: z.array(z.string()).optional(),
+    default_tools_approval_mode: ToolApproval().optional(),
+    tools: z.record(z.string(), z.looseObject({ approval_mode: ToolApproval().optional() })).optional(),
+  }),
+);
+export type McpServerEntry = Infer<typeof McpServerEntry>;
 
 const SandboxWorkspaceWrite = schema(() =>
   z.looseObject({
@@ -97,6 +133,8 @@ export const Config = schema(() =>
     model: unset(z.string()),
     model_provider: unset(z.string()),
     model_providers: z.record(z.string(), ModelProviderEntry()).default({}),
+    /** By the names that tools are called with. */
+    mcp_servers: z.record(z.string(), McpServerEntry()).default({}),
     model_context_window: unset(z.int().min(1)),
     /** Tokens of the model's view from which on it is summarised before the model is asked again. */
     model_auto_compact_token_limit: unset(z.int().min(1)),

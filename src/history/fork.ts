@@ -151,6 +151,9 @@ class OpenParts {
   }
 }
 
+/** What a call that was under way says of itself. */
+const CUT_OFF = 'the call was cut off; whether it was carried out is not known';
+
 function ended(item: Item, text: string | undefined, completedAtMs: number): Item {
   switch (item.type) {
     case 'agentMessage':
@@ -171,6 +174,8 @@ function ended(item: Item, text: string | undefined, completedAtMs: number): Ite
       return { ...item, text: text ?? item.text, completedAtMs };
     case 'dynamicToolCall':
       return { ...item, status: 'failed', contentItems: [], success: false, outcome: 'unknown', completedAtMs };
+    case 'mcpToolCall':
+      return { ...item, status: 'failed', error: { message: CUT_OFF }, outcome: 'unknown', completedAtMs };
     default:
       return { ...item, completedAtMs };
   }

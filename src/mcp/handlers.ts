@@ -1,11 +1,110 @@
-// Lists MCP servers: none are connected.
+// Serves what clients ask about MCP servers: over the connections of a thread, or those that all share.
 
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
-import { implement, type Route } from '../rpc/router.ts';
+import type { ThreadId } from '../model/ids.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
+import { refusalOf } from './call.ts';
+import type { McpResources } from './inventory.ts';
 import { mcpMethods } from './methods.ts';
+import { cappedResult } from './result.ts';
+import type { ServerSet, SetEntry } from './server-set.ts';
+import type { McpServers } from './servers.ts';
+import { statusOf } from './status.ts';
 
-export function mcpHandlers(): Route[] {
+export interface McpHandlerParts {
+  readonly servers: McpServers;
+  /** The connections of a thread, which is loaded for it; rejects as *notFound*. */
+  readonly ofThread: (context: Context, threadId: ThreadId) => Promise<ServerSet>;
+  readonly clock: Clock;
+}
+
+/** How long the list waits for servers that are starting, or tell what they have, in milliseconds. */
+const LIST_MS = 5_000;
+const NOTHING: McpResources = { resources: [], templates: [] };
+
+export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Route[] {
+  const withSet = async <T>(
+    context: Context,
+    threadId: ThreadId | null | undefined,
+    work: (set: ServerSet) => Promise<T>,
+  ): Promise<T> => (threadId ? work(await ofThread(context, threadId)) : servers.withShared(work));
+
+  /** What comes in time. */
+  const soon = async <T>(work: Promise<T>, otherwise: T): Promise<T> => {
+    let stop = () => {};
+    const late = new Promise<T>((resolve) => {
+      stop = clock.timer(LIST_MS, () => resolve(otherwise));
+    });
+    return Promise.race([work.catch(() => otherwise), late]).finally(() => stop());
+  };
+
   return implement(mcpMethods, {
-    mcpServerStatusList: async (params) => ({ data: pageOf<never>([], params).data, nextCursor: null }),
+    mcpServerStatusList: async (params, context) =>
+      withSet(context, params.threadId, async (set) => {
+        await set.start();
+        const isOfThread = Boolean(params.threadId);
+        const wanted = set.entries.filter(({ server }) => !params.serverName || server.name === params.serverName);
+        const page = pageOf(wanted, params);
+        const statusWith = async (entry: SetEntry) => {
+          const { connection } = entry;
+          if (!isOfThread) await soon(connection?.begun ?? Promise.resolve(), undefined);
+          const isFull = params.detail !== 'toolsAndAuthOnly' && connection?.state.kind === 'ready';
+          const resources = isFull ? await soon(connection.resources(), NOTHING) : NOTHING;
+          return statusOf(entry, resources, { isOfThread });
+        };
+        return { ...page, data: await Promise.all(page.data.map(statusWith)) };
+      }),
+
+    mcpServerToolCall: async (params, context) => {
+      const set = await ofThread(context, params.threadId);
+      const connection = await set.connection(params.server);
+      const call = {
+        tool: params.tool,
+        arguments: argumentsOf(params.arguments),
+        ...(params._meta ? { meta: params._meta } : {}),
+      };
+      const answer = await connection.call(call, { signal: context.signal });
+      if (answer.kind !== 'result') throw refusalOf(answer);
+      const { content, structuredContent, isError, meta } = cappedResult(answer);
+      return {
+        content,
+        ...(structuredContent === null ? {} : { structuredContent }),
+        ...(isError ? { isError } : {}),
+        ...(meta === null ? {} : { _meta: meta }),
+      };
+    },
+
+    mcpServerResourceRead: async (params, context) =>
+      withSet(context, params.threadId, async (set) => {
+        const connection = await set.connection(params.server);
+        const read = connection.readResource(params.uri, params._meta ?? undefined, context.signal);
+        const { contents } = await read.catch((error: unknown) => {
+          throw errorOfServer(error);
+        });
+        return { contents: [...contents], originCallId: null };
+      }),
+
+    configMcpServerReload: async () => {
+      await servers.reload();
+      return {};
+    },
   });
+}
+
+function argumentsOf(given: unknown): Readonly<Record<string, unknown>> {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== 'object' || Array.isArray(given))
+    throw new AppError('invalid', 'the arguments of a tool are a JSON object');
+  return given as Record<string, unknown>;
+}
+
+const INVALID_PARAMS = -32602;
+
+/** The server's own word on what was wrong, as far as it is one of ours. */
+function errorOfServer(error: unknown): unknown {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  if (error instanceof AppError || typeof code !== 'number' || typeof message !== 'string') return error;
+  return new AppError(code === INVALID_PARAMS ? 'invalid' : 'internal', message, { mcpCode: code });
 }

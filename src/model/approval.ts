@@ -125,6 +125,23 @@ const UserInputProposal = schema(() =>
   z.object({ ...common, kind: z.literal('userInput'), questions: z.array(UserQuestion()) }),
 );
 
+/** What a tool of an MCP server does happens outside of the sandbox. */
+const McpToolCallProposal = schema(() =>
+  z.object({
+    ...common,
+    kind: z.literal('mcpToolCall'),
+    server: z.string(),
+    tool: z.string(),
+    title: z.string().nullable(),
+    description: z.string().nullable(),
+    arguments: z.unknown(),
+    /** What the server says of its tool, as it came. */
+    annotations: z.record(z.string(), z.unknown()).nullable(),
+    /** Why people are asked, in words for them. */
+    rule: z.string(),
+  }),
+);
+
 /** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
 export const Proposal = schema(() =>
   z.discriminatedUnion('kind', [
@@ -133,6 +150,7 @@ export const Proposal = schema(() =>
     FileChangeProposal(),
     PermissionsProposal(),
     UserInputProposal(),
+    McpToolCallProposal(),
   ]),
 );
 export type Proposal = Infer<typeof Proposal>;

@@ -24,8 +24,8 @@ const inTurn = { turnId: z.string() };
 /** The flags of the thread after the event, when it changes them. */
 const flags = z.array(WaitingFlag()).optional();
 
-/** Text that streams: which text of the item, and for numbered parts which part. */
-export const DeltaStream = schema(() => z.enum(['text', 'summary', 'reasoning', 'output', 'plan']));
+/** Text that streams: which text of the item, and for numbered parts which part. Of `progress` each part is a message of its own. */
+export const DeltaStream = schema(() => z.enum(['text', 'summary', 'reasoning', 'output', 'plan', 'progress']));
 
 /**
  * A superseded event type is never changed, only replaced by a new one.

@@ -130,6 +130,40 @@ const DynamicToolCallItem = schema(() =>
   }),
 );
 
+/** What an MCP server gave back, in the form of MCP; `content` is cut where it was too long. */
+export const McpToolResult = schema(() =>
+  z.object({
+    content: z.array(z.unknown()),
+    structuredContent: z.unknown().nullable(),
+    _meta: z.unknown().nullable(),
+  }),
+);
+export type McpToolResult = Infer<typeof McpToolResult>;
+
+/** A call of a tool of an MCP server by the model. A result of a failed call is the server's own word on the failure. */
+const McpToolCallItem = schema(() =>
+  z.object({
+    type: z.literal('mcpToolCall'),
+    id: z.string(),
+    server: z.string(),
+    environmentId: z.null(),
+    tool: z.string(),
+    status: z.enum(['inProgress', 'completed', 'failed']),
+    arguments: z.unknown(),
+    appContext: z.null(),
+    mcpAppUi: z.null(),
+    pluginId: z.null(),
+    /** As the server says of its tool. */
+    readOnlyHint: z.boolean().nullable(),
+    result: McpToolResult().nullable(),
+    error: z.object({ message: z.string() }).nullable(),
+    durationMs: z.number().nullable(),
+    /** Ours: the server was asked, and whether it did what it was asked for is not known. */
+    outcome: z.literal('unknown').optional(),
+    ...times,
+  }),
+);
+
 /** The model was shown an image of the file system; the path is absolute. */
 const ImageViewItem = schema(() =>
   z.object({ type: z.literal('imageView'), id: z.string(), path: z.string(), ...times }),
@@ -169,6 +203,7 @@ export const Item = schema(() =>
     FileChangeItem(),
     PlanItem(),
     DynamicToolCallItem(),
+    McpToolCallItem(),
     ImageViewItem(),
     WebSearchItem(),
     ContextCompactionItem(),

@@ -4,13 +4,13 @@ import type { Backend, Steering, ToolHost, TurnRequest } from '../agent/backend.
 import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
 import { takesImages } from '../agent/modalities.ts';
-import type { CommandSessions } from '../agent/sessions.ts';
-import { createToolHost, type ToolParts } from '../agent/tools.ts';
+import { createToolHost, type ThreadTools, type ToolParts } from '../agent/tools.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
 import { isAppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { onAbort } from '../base/signals.ts';
+import type { ServerSet } from '../mcp/server-set.ts';
 import type { EventOf } from '../model/event.ts';
 import { type TurnError, turnError } from '../model/turn.ts';
 import { compaction } from './compaction.ts';
@@ -22,8 +22,7 @@ export interface BackendRun {
   readonly thread: ThreadLog;
   readonly backend: Backend;
   readonly tools: ToolParts;
-  /** The commands of the thread that run. */
-  readonly sessions: CommandSessions;
+  readonly ofThread: ThreadTools;
   readonly steering: Steering;
   readonly outputSchema?: unknown;
   /** Why nothing more may be asked or done, once that is so. */
@@ -40,8 +39,10 @@ export interface BackendOutcome {
 
 /** When it settles nothing of the backend and its tools is left. */
 export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<BackendOutcome> {
-  const { port, backend, clock, log, thread, tools, sessions, spent } = run;
-  const { result, diff } = await withTools(port, { tools, sessions }, signal, (host) => {
+  const { port, backend, clock, log, thread, tools, ofThread, spent } = run;
+  const missing = await missingServers(ofThread, signal);
+  if (missing) return { end: missing, diff: undefined };
+  const { result, diff } = await withTools(port, { tools, ofThread }, signal, (host) => {
     const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
       const request = await requestOf(run, room);
       const { usage } = thread.accepted.meta;
@@ -49,14 +50,26 @@ export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<
     };
     return untilDone(run, ask, signal);
   });
-  if (signal.aborted || result.status === 'interrupted') await sessions.end([port.turnId]);
+  if (signal.aborted || result.status === 'interrupted') await ofThread.sessions.end([port.turnId]);
   return { end: result, diff };
+}
+
+/** How the turn ends for want of MCP servers that it needs; undefined: they are there. */
+async function missingServers({ mcp }: ThreadTools, signal: AbortSignal): Promise<TurnEnd | undefined> {
+  try {
+    await mcp?.settled(signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) return { status: 'interrupted' };
+    if (!isAppError(error)) throw error;
+    return { status: 'failed', error: turnError(error.message, 'other') };
+  }
 }
 
 /** Gives a turn's work its tools, and ends whatever of them still runs when the work is over. */
 export async function withTools<T>(
   port: TurnPort,
-  { tools, sessions }: { readonly tools: ToolParts; readonly sessions: CommandSessions },
+  { tools, ofThread }: { readonly tools: ToolParts; readonly ofThread: ThreadTools },
   signal: AbortSignal,
   work: (host: ToolHost) => Promise<T>,
 ): Promise<{ readonly result: T; readonly diff: EventOf<'turnDiffUpdated'> | undefined }> {
@@ -64,9 +77,9 @@ export async function withTools<T>(
   const free = onAbort(signal, () => {
     over.abort(signal.reason);
     // What earlier turns have left running goes on.
-    void sessions.end([port.turnId]);
+    void ofThread.sessions.end([port.turnId]);
   });
-  const host = createToolHost(port, tools, sessions, over.signal);
+  const host = createToolHost(port, tools, ofThread, over.signal);
   let result: T;
   try {
     result = await work(host);
@@ -115,8 +128,14 @@ async function makeRoom(run: BackendRun, signal: AbortSignal): Promise<TurnEnd |
   }
 }
 
+const offersOf = (mcp: ServerSet) => () =>
+  mcp.offered().map(({ name, server, tool }) => ({
+    ...{ name, server, tool: tool.name, description: tool.description ?? '' },
+    parameters: tool.inputSchema,
+  }));
+
 async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<TurnRequest> {
-  const { port, thread, backend, steering, outputSchema } = run;
+  const { port, thread, backend, steering, outputSchema, ofThread } = run;
   const settings = port.settings();
   return {
     threadId: port.threadId,
@@ -129,6 +148,7 @@ async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<Tu
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(room === undefined ? {} : { room }),
     contextTokens: thread.accepted.view.tokens,
+    ...(ofThread.mcp ? { mcpTools: offersOf(ofThread.mcp) } : {}),
     isBlind: !(await takesImages(backend, settings)),
     steering,
   };

@@ -82,6 +82,9 @@ export const reasoningSummaryTextDelta = notification('item/reasoning/summaryTex
 export const reasoningTextDelta = notification('item/reasoning/textDelta', () =>
   z.object({ ...ofItem, delta: z.string(), contentIndex: z.int() }),
 );
+export const mcpToolCallProgress = notification('item/mcpToolCall/progress', () =>
+  z.object({ ...ofItem, message: z.string() }),
+);
 export const errorNotice = notification('error', () =>
   z.object({ error: TurnError(), willRetry: z.boolean(), ...ofTurn }),
 );
@@ -129,6 +132,7 @@ export const threadNotifications = {
   reasoningSummaryPartAdded,
   reasoningSummaryTextDelta,
   reasoningTextDelta,
+  mcpToolCallProgress,
   errorNotice,
   warning,
 };

@@ -105,7 +105,8 @@ const isShown = (item: Item): boolean =>
   item.completedAtMs !== null ||
   item.type === 'commandExecution' ||
   item.type === 'fileChange' ||
-  item.type === 'dynamicToolCall';
+  item.type === 'dynamicToolCall' ||
+  item.type === 'mcpToolCall';
 
 function itemEntry({ turnId, item }: ItemRow, deferOutput: boolean) {
   const { startedAtMs, completedAtMs } = item;

@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Budgets } from '../config/budgets.ts';
 import type { History } from '../history/store.ts';
+import type { McpServers } from '../mcp/servers.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { Notices } from './notices.ts';
 
@@ -13,6 +14,7 @@ export interface RegistryParts {
   readonly history: History;
   readonly backend: Backend;
   readonly tools: ToolParts;
+  readonly mcp: McpServers;
   readonly notices: Notices;
   readonly clock: Clock;
   readonly log: Log;

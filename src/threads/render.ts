@@ -257,13 +257,14 @@ const DELTAS = {
   plan: { method: tell.planDelta.method, index: undefined },
   summary: { method: tell.reasoningSummaryTextDelta.method, index: 'summaryIndex' },
   reasoning: { method: tell.reasoningTextDelta.method, index: 'contentIndex' },
+  progress: { method: tell.mcpToolCallProgress.method, index: undefined },
 } as const;
 
 /** One notification a part; only the text and the place differ, so the rest is written once. */
 function renderDelta(event: DeltaEvent, seq: Seq, atMs: number, threadId: ThreadId): Frame[] {
   const { method, index } = DELTAS[event.stream];
   const place = index === undefined ? '' : `,"${index}":${event.index ?? 0}`;
-  const start = `{"method":"${method}","params":{"threadId":${JSON.stringify(threadId)},"turnId":${JSON.stringify(event.turnId)},"itemId":${JSON.stringify(event.itemId)}${place},"delta":`;
+  const start = `{"method":"${method}","params":{"threadId":${JSON.stringify(threadId)},"turnId":${JSON.stringify(event.turnId)},"itemId":${JSON.stringify(event.itemId)}${place},"${event.stream === 'progress' ? 'message' : 'delta'}":`;
   const end = `},"emittedAtMs":${atMs},"seq":`;
   return event.parts.map((part, offset) => new Frame(method, `${start}${JSON.stringify(part)}${end}${seq + offset}}`));
 }
@@ -295,5 +296,6 @@ const MAX_JOINED = 256 * 1024;
 const isLong = (event: DeltaEvent): boolean => (event.parts[0]?.length ?? 0) > MAX_JOINED;
 
 function isSameText(a: DeltaEvent, b: DeltaEvent): boolean {
-  return a.itemId === b.itemId && a.stream === b.stream && a.index === b.index;
+  // Each message of progress is one of its own.
+  return a.stream !== 'progress' && a.itemId === b.itemId && a.stream === b.stream && a.index === b.index;
 }

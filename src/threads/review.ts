@@ -65,7 +65,7 @@ async function lookedAt(
   const request = { ...requestOf(target, port), isBlind: !(await takesImages(backend, turn.settings())) };
   // Nobody else knows of what the reviewer runs.
   const sessions = new CommandSessions();
-  const { result: end } = await withTools(port, { tools, sessions }, signal, (host) =>
+  const { result: end } = await withTools(port, { tools, ofThread: { sessions } }, signal, (host) =>
     runTurn(
       { port, backend: reviewer.backend, tools: host, request, usage, now: () => clock.now(), spent, log },
       signal,

@@ -2,8 +2,7 @@
 
 import type { Backend } from '../agent/backend.ts';
 import type { TurnEnd } from '../agent/loop.ts';
-import type { CommandSessions } from '../agent/sessions.ts';
-import type { ToolParts } from '../agent/tools.ts';
+import type { ThreadTools, ToolParts } from '../agent/tools.ts';
 import { SERVER_STOPS } from '../approvals/broker.ts';
 import type { Grants } from '../approvals/grants.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
@@ -34,8 +33,8 @@ export interface TurnParts {
   readonly grants: Grants;
   readonly budgets: () => Budgets;
   readonly calls: ClientCalls;
-  /** The commands of the thread that run. */
-  readonly sessions: CommandSessions;
+  /** What of the thread outlasts the turn. */
+  readonly ofThread: ThreadTools;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -202,11 +201,11 @@ export class RunningTurn {
   }
 
   async #runBackend(): Promise<TurnEnd> {
-    const { backend, clock, log, tools, sessions } = this.#parts;
+    const { backend, clock, log, tools, ofThread } = this.#parts;
     const { turn } = this.#thread.accepted;
     // A turn that begins has asked nothing yet.
     const isResumed = turn !== null && turn.questions.size > 0;
-    const parts = { backend, tools, sessions, clock, log, thread: this.#thread, steering: this.#steering };
+    const parts = { backend, tools, ofThread, clock, log, thread: this.#thread, steering: this.#steering };
     const port = this.#port(isResumed);
     const spent = () => this.#budget.spent();
     const run = {

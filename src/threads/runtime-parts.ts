@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Budgets } from '../config/budgets.ts';
 import type { ThreadStore } from '../history/store.ts';
+import type { McpServers } from '../mcp/servers.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { ContextCache } from './context-cache.ts';
@@ -15,6 +16,7 @@ export interface RuntimeParts {
   readonly store: ThreadStore;
   readonly backend: Backend;
   readonly tools: ToolParts;
+  readonly mcp: McpServers;
   readonly contexts: ContextCache;
   /** What turns may cost. */
   readonly budgets: () => Budgets;

@@ -10,7 +10,7 @@ import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
-import { type ItemId, newId, type Seq, type ThreadId, type TurnId } from '../model/ids.ts';
+import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
@@ -23,9 +23,10 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { shownInput } from './shown-input.ts';
 import { type LiveThread, statusOf } from './state.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
+import { ThreadMcp } from './thread-mcp.ts';
 import { ThreadQueue } from './thread-queue.ts';
 import type { TurnSlot } from './turn-slot.ts';
-import { type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
+import { type SteerInput, startEvents, steeredEvent, type TurnInput } from './turn-start.ts';
 import type { ShellRequest } from './user-shell.ts';
 
 export class ThreadRuntime implements Closable {
@@ -39,6 +40,7 @@ export class ThreadRuntime implements Closable {
   readonly #log: ThreadLog;
   readonly #slot: TurnSlot;
   readonly queue: ThreadQueue;
+  readonly mcp: ThreadMcp;
   #running: RunningTurn | undefined;
 
   constructor(parts: RuntimeParts, thread: LiveThread) {
@@ -50,6 +52,7 @@ export class ThreadRuntime implements Closable {
     const failed = () => {
       this.#running?.leave();
       void this.sessions.close();
+      void this.mcp.close();
       parts.failed(this);
     };
     this.#calls = new ClientCalls(this.threadId, parts, {
@@ -58,6 +61,7 @@ export class ThreadRuntime implements Closable {
     });
     const callOf = (itemId: ItemId) => this.#calls.frameOf(itemId);
     this.#log = new ThreadLog({ store, broker, contexts, callOf, validates, clock, log, published, failed }, thread);
+    this.mcp = new ThreadMcp(parts, this.#log);
     this.#slot = {
       threadId: this.threadId,
       parts,
@@ -75,7 +79,7 @@ export class ThreadRuntime implements Closable {
   }
 
   get status(): ThreadStatus {
-    return statusOf(this.#log.stored);
+    return this.mcp.status(statusOf(this.#log.stored));
   }
 
   get activeTurnId(): TurnId | undefined {
@@ -111,7 +115,7 @@ export class ThreadRuntime implements Closable {
 
   /** Joins behind `after`, by default behind what has been shown; rejects a place ahead of it as *conflict*. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
-    return this.#log.subscribe(subscriber, after);
+    return this.mcp.joining(subscriber, this.#log.subscribe(subscriber, after));
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
@@ -185,15 +189,7 @@ export class ThreadRuntime implements Closable {
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
       const shown = await shownInput(input, isCapped, this.#parts);
-      const event = {
-        type: 'steered' as const,
-        turnId: active,
-        itemId: newId(),
-        clientId,
-        content: [...input],
-        ...(shown ? { shown } : {}),
-        ...(isCapped ? { isCapped: true as const } : {}),
-      };
+      const event = steeredEvent(active, { input, clientId, isCapped }, shown);
       await this.#log.append([event], once);
       running.steer(event);
     });
@@ -248,9 +244,11 @@ export class ThreadRuntime implements Closable {
   readonly close = closeOnce(async () => {
     this.#running?.leave();
     await Promise.all([this.#running?.done, this.sessions.close()]);
+    const ending = this.mcp.close();
     await this.#mailbox.close();
     await this.#log.settled();
     this.#log.forget();
+    await ending;
   });
 
   /** Stores the beginning of a turn; what goes with it is in the same transaction. */
@@ -275,8 +273,9 @@ export class ThreadRuntime implements Closable {
 
   #prepare(turnId: TurnId, work?: OwnTurn): RunningTurn {
     const { store, backend, tools, budgets, clock, log } = this.#parts;
-    const ofThread = { grants: this.#grants, calls: this.#calls, sessions: this.sessions };
-    return new RunningTurn(turnId, this.#log, { store, backend, tools, budgets, clock, log, ...ofThread }, work);
+    const ofThread = { sessions: this.sessions, mcp: this.mcp.servers };
+    const own = { grants: this.#grants, calls: this.#calls, ofThread };
+    return new RunningTurn(turnId, this.#log, { store, backend, tools, budgets, clock, log, ...own }, work);
   }
 
   async #drive(running: RunningTurn): Promise<void> {

@@ -65,6 +65,8 @@ function endOfReview(turnId: string, atMs: number): ThreadEvent[] {
   ];
 }
 
+const CUT_OFF = 'the call was cut off; whether it was carried out is not known';
+
 function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
   const completedAtMs = ending.atMs;
   const text = ending.texts.get(item.id);
@@ -78,6 +80,10 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
       return { ...item, completedAtMs };
     case 'dynamicToolCall':
       return { ...item, status: 'failed', contentItems: [], success: false, outcome: 'unknown', completedAtMs };
+    case 'mcpToolCall':
+      return wasAsked(item, turn)
+        ? { ...item, status: 'failed', error: { message: 'nobody has allowed the call' }, completedAtMs }
+        : { ...item, status: 'failed', error: { message: CUT_OFF }, outcome: 'unknown', completedAtMs };
     case 'agentMessage':
     case 'plan':
       return { ...item, text: text ?? item.text, completedAtMs };

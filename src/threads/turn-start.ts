@@ -1,6 +1,6 @@
 // How a turn begins: its first events, for what a client sends and for what the user runs without asking the model.
 
-import type { ThreadEvent } from '../model/event.ts';
+import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { newId, type TurnId } from '../model/ids.ts';
 import { previewOf, type UserInput } from '../model/input.ts';
 import { messageEvents } from './steering.ts';
@@ -43,3 +43,21 @@ export const emptyTurn = (turnId: TurnId): TurnInput => ({
   outputSchema: undefined,
   isCapped: false,
 });
+
+/** Input that a running turn has accepted. */
+export function steeredEvent(
+  turnId: TurnId,
+  { input, clientId, isCapped }: SteerInput,
+  shown: UserInput[] | undefined,
+): EventOf<'steered'> {
+  const capped = isCapped ? { isCapped: true as const } : {};
+  return {
+    type: 'steered',
+    turnId,
+    itemId: newId(),
+    clientId,
+    content: [...input],
+    ...(shown ? { shown } : {}),
+    ...capped,
+  };
+}

@@ -6,6 +6,7 @@ import { clientToolsOf } from './client-tool.ts';
 import { commandTool } from './command-tool.ts';
 import { fileTools } from './file-tools.ts';
 import { imageTool } from './image-tool.ts';
+import { mcpToolsOf } from './mcp-tool.ts';
 import { patchTool } from './patch-tool.ts';
 
 import { permissionsTool } from './permissions-tool.ts';
@@ -32,14 +33,16 @@ export const offeredTools = (turn: TurnRequest, wish: { readonly fileTools: bool
 /** In the order in which the model is told about them; names are unique. */
 export function toolsOf(turn: TurnRequest): readonly Tool[] {
   const declared = clientToolsOf(turn.settings);
-  const taken = new Set(declared.map(({ spec }) => spec.name));
-  return [
+  const ofClient = new Set(declared.map(({ spec }) => spec.name));
+  const own = [
     ...ALWAYS,
     // Who plans together with the user shows no list of steps: the plan is the message.
     ...(isPlanning(turn.settings) ? [] : [planTool]),
     ...(turn.isBlind ? [] : [imageTool]),
     // Clients may have better ones of these names.
-    ...fileTools.filter(({ spec }) => !taken.has(spec.name)),
+    ...fileTools.filter(({ spec }) => !ofClient.has(spec.name)),
     ...declared,
   ];
+  const taken = new Set(own.map(({ spec }) => spec.name));
+  return [...own, ...mcpToolsOf(turn).filter(({ spec }) => !taken.has(spec.name))];
 }

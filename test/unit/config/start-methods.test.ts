@@ -13,7 +13,6 @@ import { catalogueHandlers } from '../../../src/config/catalogues.ts';
 import { configHandlers, configWarningOf } from '../../../src/config/handlers.ts';
 import { createConfigSource } from '../../../src/config/load.ts';
 import { configWarning } from '../../../src/config/methods.ts';
-import { mcpHandlers } from '../../../src/mcp/handlers.ts';
 import { Peer } from '../../../src/rpc/peer.ts';
 import { Router } from '../../../src/rpc/router.ts';
 import { skillsHandlers } from '../../../src/skills/handlers.ts';
@@ -56,7 +55,6 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
     ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
     ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
     ...skillsHandlers({ cwd: '/server' }),
-    ...mcpHandlers(),
     ...permissionProfileHandlers({ config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source }),
   ];
@@ -196,7 +194,6 @@ describe('catalogues', () => {
     ['experimentalFeature/enablement/set', { enablement: { nope: true } }, { enablement: {} }],
     ['windowsSandbox/readiness', {}, { status: 'notConfigured' }],
     ['collaborationMode/list', {}, { data: [{ mode: 'plan', reasoning_effort: 'medium' }, { mode: 'default' }] }],
-    ['mcpServerStatus/list', { detail: 'full' }, { data: [], nextCursor: null }],
     ['configRequirements/read', {}, { requirements: null }],
     ['modelProvider/capabilities/read', {}, { imageGeneration: false, webSearch: false }],
   ])('%s %j', async (method, params, answer) => {

@@ -130,6 +130,10 @@ export function house(
     async askUser(_call, questions) {
       return { answers: Object.fromEntries(questions.map(({ id }) => [id, { answers: ['yes'] }])) };
     },
+    async callMcpTool(_item, { server, tool }) {
+      const text = `${tool} of ${server}`;
+      return { kind: 'result', content: [{ type: 'text', text }], structuredContent: null, isError: false };
+    },
     async callClientTool(item, call) {
       calls.push({ item, call });
       return { success: true, content: [{ type: 'inputText', text: `${call.tool} was run` }] };

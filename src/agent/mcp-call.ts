@@ -1,0 +1,194 @@
+// One call of a tool of an MCP server by the model: decided about, asked about, made, shown as an item.
+
+import { decideMcpCall, type Verdict } from '../approvals/rules.ts';
+import type { TurnPort } from '../approvals/thread-port.ts';
+import { fingerprint } from '../base/canonical.ts';
+import { isAppError, messageOf } from '../base/errors.ts';
+import { cancelledBy, throwIfAborted } from '../base/signals.ts';
+import type { CallAnswer } from '../mcp/call.ts';
+import type { McpConnection } from '../mcp/connection.ts';
+import { cappedResult } from '../mcp/result.ts';
+import type { ServerSet } from '../mcp/server-set.ts';
+import type { ProposalOf } from '../model/approval.ts';
+import { type ItemId, newId } from '../model/ids.ts';
+import type { ItemOf } from '../model/item.ts';
+import type { McpCall, McpResult } from './backend.ts';
+import { isPolicyAsShown, policyDigests } from './evidence.ts';
+import type { ToolParts } from './tools.ts';
+
+type CallItem = ItemOf<'mcpToolCall'>;
+type Proposed = ProposalOf<'mcpToolCall'>;
+type End = Pick<CallItem, 'status' | 'result' | 'error' | 'outcome'>;
+type Tool = McpConnection['tools'][number];
+
+/** Messages of progress of one call that are shown; what comes beyond is not. */
+const MAX_PROGRESS = 1_000;
+const MAX_PROGRESS_TEXT = 2_000;
+
+export class McpToolCall {
+  readonly #port: TurnPort;
+  readonly #parts: ToolParts;
+  readonly #servers: ServerSet;
+  readonly #call: McpCall;
+  readonly #signal: AbortSignal;
+
+  constructor(port: TurnPort, parts: ToolParts, servers: ServerSet, call: McpCall, signal: AbortSignal) {
+    this.#port = port;
+    this.#parts = parts;
+    this.#servers = servers;
+    this.#call = call;
+    this.#signal = signal;
+  }
+
+  async run(wanted: ItemId): Promise<McpResult> {
+    const tool = this.#tool();
+    const verdict = this.#decide(tool);
+    const item = this.#newItem(await this.#port.uniqueItemId(wanted, 'call'), tool);
+    throwIfAborted(this.#signal);
+    await this.#port.append([{ type: 'itemStarted', turnId: this.#port.turnId, item }]);
+    if (verdict.decision === 'deny') return this.#end(item, failed(`the call was refused: ${verdict.rule}`));
+    if (verdict.decision === 'allow') return this.#effect(item);
+    return this.#ask(item, this.#proposalFor(item, wanted, tool, verdict.rule), false);
+  }
+
+  /** After a restart: the question stands, and its answer decides. */
+  goOn(item: CallItem, proposal: Proposed): Promise<McpResult> {
+    return this.#ask(item, proposal, true);
+  }
+
+  /** As the server describes it; undefined: it is not there now. */
+  #tool(): Tool | undefined {
+    const { server, tool } = this.#call;
+    const entry = this.#servers.entries.find((each) => each.server.name === server);
+    return entry?.connection?.tools.find(({ name }) => name === tool);
+  }
+
+  #decide(tool: Tool | undefined): Verdict {
+    const { server, tool: name } = this.#call;
+    const { approvalPolicy: policy, sandboxPolicy: sandbox } = this.#port.settings();
+    const configured = this.#servers.entries.find((each) => each.server.name === server)?.server;
+    const { readOnlyHint, destructiveHint, openWorldHint } = tool?.annotations ?? {};
+    return decideMcpCall({
+      ...{ policy, sandbox, mode: configured?.approvalOf(name) ?? 'auto' },
+      hints: {
+        ...(readOnlyHint === undefined ? {} : { readOnly: readOnlyHint }),
+        ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
+        ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
+      },
+      isGranted: this.#port.grants.has(toolDigest(this.#call)),
+      isCapped: this.#port.isCapped(),
+    });
+  }
+
+  async #ask(item: CallItem, proposal: Proposed, isStored: boolean): Promise<McpResult> {
+    const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
+    if ('refusedBecause' in answer) return this.#end(item, failed(answer.refusedBecause));
+    if (answer.decision === 'decline') return this.#end(item, failed('user rejected MCP tool call'));
+    // The turn goes on, as in the reference: it is the call that was cancelled.
+    if (answer.decision === 'cancel') return this.#end(item, failed('user cancelled MCP tool call'));
+    const isAsShown = proposal.operationDigest === callDigest(this.#call);
+    if (!isAsShown || !isPolicyAsShown(proposal, this.#port.settings()))
+      return this.#end(item, failed('what would be called is no longer what was shown'));
+    if (answer.decision === 'acceptForSession') this.#port.grants.add(toolDigest(this.#call), 'session');
+    return this.#effect(item);
+  }
+
+  async #effect(item: CallItem): Promise<McpResult> {
+    const begun = this.#parts.clock.elapsed();
+    const end = await this.#made(item);
+    const result = await this.#end(item, end, Math.round(this.#parts.clock.elapsed() - begun));
+    if (this.#signal.aborted) throw cancelledBy(this.#signal);
+    return result;
+  }
+
+  async #made(item: CallItem): Promise<End> {
+    const { server, tool, arguments: given } = this.#call;
+    try {
+      const connection = await this.#servers.connection(server);
+      if (this.#signal.aborted) return failed('the call was stopped before it was made');
+      const options = { signal: this.#signal, onProgress: this.#progressOf(item) };
+      return endOf(await connection.call({ tool, arguments: given }, options));
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      return failed(messageOf(error));
+    }
+  }
+
+  #progressOf({ id: itemId }: CallItem): (message: string) => void {
+    const { turnId } = this.#port;
+    let left = MAX_PROGRESS;
+    return (message) => {
+      if (left-- <= 0) return;
+      const parts = [message.slice(0, MAX_PROGRESS_TEXT)];
+      this.#port.stream({ type: 'delta', turnId, itemId, stream: 'progress', parts }).catch(() => {}); // the end tells
+    };
+  }
+
+  async #end(item: CallItem, end: End, durationMs = 0): Promise<McpResult> {
+    const completed = { ...item, ...end, durationMs, completedAtMs: this.#parts.clock.now() };
+    await this.#port.append([{ type: 'itemCompleted', turnId: this.#port.turnId, item: completed }]);
+    if (end.result) {
+      const { content, structuredContent } = end.result;
+      return { kind: 'result', content, structuredContent, isError: end.status === 'failed' };
+    }
+    return { kind: 'failed', reason: end.error?.message ?? 'the call failed' };
+  }
+
+  #newItem(id: ItemId, tool: Tool | undefined): CallItem {
+    const { server, tool: name, arguments: given } = this.#call;
+    return {
+      ...{ type: 'mcpToolCall', id, server, environmentId: null, tool: name, status: 'inProgress', arguments: given },
+      ...{ appContext: null, mcpAppUi: null, pluginId: null },
+      readOnlyHint: tool?.annotations?.readOnlyHint ?? null,
+      ...{ result: null, error: null, durationMs: null },
+      ...{ startedAtMs: this.#parts.clock.now(), completedAtMs: null },
+    };
+  }
+
+  #proposalFor(item: CallItem, callId: string, tool: Tool | undefined, rule: string): Proposed {
+    const settings = this.#port.settings();
+    const now = this.#parts.clock.now();
+    return {
+      id: newId(),
+      kind: 'mcpToolCall',
+      turnId: this.#port.turnId,
+      itemId: item.id,
+      callId,
+      server: item.server,
+      tool: item.tool,
+      title: tool?.title ?? tool?.annotations?.title ?? null,
+      description: tool?.description?.slice(0, 4_000) ?? null,
+      arguments: item.arguments,
+      annotations: tool?.annotations ? { ...tool.annotations } : null,
+      cwd: settings.cwd,
+      reason: null,
+      rule,
+      operationDigest: callDigest(this.#call),
+      ...policyDigests(settings),
+      nonce: newId(),
+      startedAtMs: now,
+      expiresAtMs: now + this.#parts.approvalLifeMs(),
+    };
+  }
+}
+
+const callDigest = ({ server, tool, arguments: given }: McpCall): string => fingerprint({ server, tool, given });
+
+/** Whoever accepts a tool for the session accepts it whatever it is called with. */
+const toolDigest = ({ server, tool }: McpCall): string => fingerprint({ mcpServer: server, tool });
+
+const failed = (message: string): End => ({ status: 'failed', result: null, error: { message } });
+
+function endOf(answer: CallAnswer): End {
+  switch (answer.kind) {
+    case 'result': {
+      const { content, structuredContent, isError, meta } = cappedResult(answer);
+      const result = { content, structuredContent, _meta: meta };
+      return { status: isError ? 'failed' : 'completed', result, error: null };
+    }
+    case 'refused':
+      return failed(answer.message);
+    case 'lost':
+      return { ...failed(answer.message), outcome: 'unknown' };
+  }
+}

@@ -1,0 +1,33 @@
+// The MCP servers of a process: their connections, and the requests about them.
+
+import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import type { Children } from './children/spawn.ts';
+import type { ConfigSource } from './config/load.ts';
+import { mcpServersOf } from './config/mcp-servers.ts';
+import { mcpHandlers } from './mcp/handlers.ts';
+import { McpServers } from './mcp/servers.ts';
+import type { Route } from './rpc/router.ts';
+import type { ThreadRegistry } from './threads/registry.ts';
+
+export interface McpParts {
+  readonly config: ConfigSource;
+  readonly children: Children;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly version: string;
+}
+
+/** Nothing is connected before somebody needs it. */
+export function createMcpServers({ config, ...parts }: McpParts): McpServers {
+  return new McpServers({ ...parts, configured: async () => mcpServersOf(await config.load()) });
+}
+
+export const mcpRoutes = (servers: McpServers, registry: ThreadRegistry, clock: Clock): Route[] =>
+  mcpHandlers({
+    servers,
+    clock,
+    ofThread: async ({ session }, threadId) => (await registry.load(session.principal.tenant, threadId)).mcp.servers,
+  });

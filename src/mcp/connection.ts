@@ -1,0 +1,239 @@
+// One connection to one MCP server: connected once, with a list of its tools that follows its changes, ended once.
+
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { type Closable, closeOnce } from '../base/close.ts';
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { deferred } from '../base/signals.ts';
+import type { McpServer } from '../config/mcp-servers.ts';
+import { type CallAnswer, type CallOptions, callTool, type ToolCall } from './call.ts';
+import { type Elicitation, type ElicitationAnswer, readElicitation } from './elicitation.ts';
+import { listResources, listTools, type McpResources, type McpTool } from './inventory.ts';
+import { openWire, type WireParts } from './open-wire.ts';
+import { type McpWire, NEVER } from './wire.ts';
+
+export interface ConnectionParts extends WireParts {
+  /** Our own version, which servers are told. */
+  readonly version: string;
+  /** Asks people; never rejects. */
+  readonly elicit: (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
+  /** Told of each new state. */
+  readonly changed: (connection: McpConnection) => void;
+}
+
+export type McpState =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'ready' }
+  /** `needsLogin`: it does not take who we are. */
+  | { readonly kind: 'failed'; readonly error: string; readonly needsLogin: boolean }
+  | { readonly kind: 'cancelled' };
+
+/** What it said of itself. */
+export interface McpIdentity {
+  readonly info: ReturnType<Client['getServerVersion']>;
+  readonly capabilities: ReturnType<Client['getServerCapabilities']>;
+}
+
+type Library = typeof import('./library.ts');
+
+/** Questions of one server that stand at a time; a further one is declined. */
+const MAX_QUESTIONS = 8;
+
+export class McpConnection implements Closable {
+  readonly server: McpServer;
+  readonly #parts: ConnectionParts;
+  readonly #life = new AbortController();
+  readonly #begun = deferred();
+  #state: McpState = { kind: 'starting' };
+  #library: Library | undefined;
+  #client: Client | undefined;
+  #wire: McpWire | undefined;
+  #tools: readonly McpTool[] = [];
+  #toolsError: string | undefined;
+  #questions = 0;
+  #isListing = false;
+  #listAgain = false;
+  /** Of the request that was sent last. */
+  #lastId: string | number = 0;
+
+  /** Begins to connect at once. */
+  constructor(server: McpServer, parts: ConnectionParts) {
+    this.server = server;
+    this.#parts = parts;
+    void this.#start();
+  }
+
+  get state(): McpState {
+    return this.#state;
+  }
+
+  /** Settles when it is no longer *starting*; never rejects. */
+  get begun(): Promise<void> {
+    return this.#begun.promise;
+  }
+
+  /** Those that are switched on, by name; what they were before the connection ended. */
+  get tools(): readonly McpTool[] {
+    return this.#tools;
+  }
+
+  get toolsError(): string | undefined {
+    return this.#state.kind === 'failed' ? this.#state.error : this.#toolsError;
+  }
+
+  get identity(): McpIdentity {
+    return { info: this.#client?.getServerVersion(), capabilities: this.#client?.getServerCapabilities() };
+  }
+
+  /** Never rejects but as *unavailable* when it is not connected. */
+  async call(call: ToolCall, options: CallOptions): Promise<CallAnswer> {
+    const { library, client } = await this.#connected();
+    return callTool(
+      {
+        ...{ library, client, clock: this.#parts.clock, toolMs: this.server.toolMs },
+        lastId: () => this.#lastId,
+        endedBecause: () => this.#wire?.endedBecause,
+        isAsking: () => this.#questions > 0,
+      },
+      call,
+      options,
+    );
+  }
+
+  /** Rejects as *unavailable*, or with the server's own error. */
+  async readResource(uri: string, meta: Readonly<Record<string, unknown>> | undefined, signal: AbortSignal) {
+    const { library, client } = await this.#connected();
+    const params = { uri, ...(meta ? { _meta: meta } : {}) };
+    return this.#ask(
+      client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, { ...NEVER, signal }),
+      this.server.toolMs,
+    );
+  }
+
+  async resources(): Promise<McpResources> {
+    const { library, client } = await this.#connected();
+    return this.#ask(listResources(library, client), this.server.toolMs);
+  }
+
+  readonly close = closeOnce(async () => {
+    if (this.#state.kind === 'starting') this.#become({ kind: 'cancelled' });
+    this.#life.abort(new AppError('cancelled', 'the connection to the MCP server was closed'));
+    this.#begun.resolve();
+    await this.#wire?.close();
+  });
+
+  async #connected(): Promise<{ readonly library: Library; readonly client: Client }> {
+    await this.begun;
+    if (this.#state.kind === 'ready' && this.#library && this.#client && !this.#life.signal.aborted)
+      return { library: this.#library, client: this.#client };
+    const why = this.#state.kind === 'failed' ? this.#state.error : 'the connection was closed';
+    throw new AppError('unavailable', why, { server: this.server.name });
+  }
+
+  async #start(): Promise<void> {
+    try {
+      await this.#ask(this.#connect(), this.server.startupMs);
+      this.#become({ kind: 'ready' });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const library = await import('./library.ts');
+    this.#life.signal.throwIfAborted();
+    this.#library = library;
+    const client = new library.Client(
+      { name: 'heddle', version: this.#parts.version },
+      { capabilities: { elicitation: { form: {}, url: {} } } },
+    );
+    this.#client = client;
+    this.#listen(library, client);
+    const wire = await openWire(library, this.server, this.#parts);
+    this.#wire = wire;
+    if (this.#life.signal.aborted) return void (await wire.close());
+    const send = wire.send.bind(wire);
+    wire.send = (message, options) => {
+      if ('id' in message && 'method' in message) this.#lastId = message.id;
+      return send(message, options);
+    };
+    await client.connect(wire, NEVER);
+    if (client.getServerCapabilities()?.tools) await this.#list(library, client);
+  }
+
+  #listen(library: Library, client: Client): void {
+    const { log } = this.#parts;
+    client.onerror = (error) => log.debug({ err: error, server: this.server.name }, 'an MCP server misbehaves');
+    client.onclose = () => this.#fail(new AppError('unavailable', this.#wire?.endedBecause ?? 'it has ended'));
+    client.setNotificationHandler(library.ToolListChangedNotificationSchema, () => this.#listOnceMore(library, client));
+    client.setRequestHandler(library.ElicitRequestSchema, ({ params }, { signal }) => this.#elicit(params, signal));
+  }
+
+  async #elicit(params: unknown, signal: AbortSignal): Promise<ElicitationAnswer> {
+    const question = readElicitation(params);
+    if (!question || this.#questions >= MAX_QUESTIONS) return { action: 'decline' };
+    this.#questions += 1;
+    try {
+      return await this.#parts.elicit(question, AbortSignal.any([signal, this.#life.signal]));
+    } finally {
+      this.#questions -= 1;
+    }
+  }
+
+  /** However often it says so, one list is asked for at a time. */
+  async #listOnceMore(library: Library, client: Client): Promise<void> {
+    this.#listAgain = true;
+    if (this.#isListing || this.#state.kind !== 'ready') return;
+    this.#isListing = true;
+    try {
+      while (this.#listAgain && this.#state.kind === 'ready') {
+        this.#listAgain = false;
+        await this.#ask(this.#list(library, client), this.server.startupMs);
+      }
+    } catch (error) {
+      this.#toolsError = messageOf(error);
+    } finally {
+      this.#isListing = false;
+    }
+  }
+
+  async #list(library: Library, client: Client): Promise<void> {
+    const all = await listTools(library, client);
+    this.#tools = all.filter(({ name }) => this.server.isToolEnabled(name));
+    this.#toolsError = undefined;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state.kind === 'failed' || this.#life.signal.aborted) return;
+    const needsLogin = (error as { readonly code?: unknown } | undefined)?.code === 401;
+    this.#become({ kind: 'failed', error: needsLogin ? 'it asks who we are (401)' : textOf(error), needsLogin });
+    void this.#wire?.close();
+  }
+
+  #become(state: McpState): void {
+    this.#state = state;
+    this.#begun.resolve();
+    this.#parts.changed(this);
+  }
+
+  /** What the server is asked, for so long and no longer than the connection lives. */
+  #ask<T>(answer: Promise<T>, ms: number): Promise<T> {
+    const late = deferred<never>();
+    late.promise.catch(() => {});
+    const stop = this.#parts.clock.timer(ms, () =>
+      late.reject(new AppError('unavailable', `timed out after ${ms / 1000} seconds`)),
+    );
+    const gone = deferred<never>();
+    gone.promise.catch(() => {});
+    const onEnd = () => gone.reject(this.#life.signal.reason);
+    this.#life.signal.addEventListener('abort', onEnd, { once: true });
+    return Promise.race([answer, late.promise, gone.promise]).finally(() => {
+      stop();
+      this.#life.signal.removeEventListener('abort', onEnd);
+    });
+  }
+}
+
+/** A connection that broke in the beginning is told by why, not by what waited for it. */
+function textOf(error: unknown): string {
+  return isAppError(error) ? error.message : messageOf(error).slice(0, 2_000);
+}

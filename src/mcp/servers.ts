@@ -1,0 +1,106 @@
+// All connections to MCP servers: a set for each thread that uses them, and one that requests without a thread share.
+
+import { type Closable, closeOnce } from '../base/close.ts';
+import type { ThreadId } from '../model/ids.ts';
+import type { Notification, ParamsInput } from '../rpc/declare.ts';
+import type { McpConnection } from './connection.ts';
+import { DECLINED, type Elicitation, type ElicitationAnswer } from './elicitation.ts';
+import { mcpServerStatusUpdated } from './methods.ts';
+import { ServerSet, type SetParts } from './server-set.ts';
+
+/** The thread that a set belongs to. */
+export interface McpThread {
+  readonly threadId: ThreadId;
+  /** Where its programs run, absolute. */
+  cwd(): string;
+  /** Tells everyone who listens to it. */
+  tell<N extends Notification>(notification: N, params: ParamsInput<N>): void;
+  /** Asks those who listen to it; declined where nobody does, or the answer is none. Never rejects. */
+  elicit(server: string, question: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
+}
+
+export interface McpServersParts extends SetParts {
+  /** Where programs run for requests without a thread, absolute. */
+  readonly cwd: string;
+}
+
+/** How long servers stay that were connected for a request without a thread, in milliseconds. */
+const SHARED_IDLE_MS = 60_000;
+
+export class McpServers implements Closable {
+  readonly #parts: McpServersParts;
+  readonly #sets = new Set<ServerSet>();
+  #shared: { readonly set: ServerSet; users: number; cancelEnd: () => void } | undefined;
+
+  constructor(parts: McpServersParts) {
+    this.#parts = parts;
+  }
+
+  /** Connects nothing before it is started; the thread closes it. */
+  forThread(thread: McpThread): ServerSet {
+    const set: ServerSet = new ServerSet(this.#parts, {
+      cwd: () => thread.cwd(),
+      tell: (connection) => thread.tell(mcpServerStatusUpdated, startupStatus(thread.threadId, connection)),
+      elicit: (server, question, signal) => thread.elicit(server, question, signal),
+      closed: () => this.#sets.delete(set),
+    });
+    this.#sets.add(set);
+    return set;
+  }
+
+  /** Work with the connections that are shared; they end some time after the last of it. */
+  async withShared<T>(work: (set: ServerSet) => Promise<T>): Promise<T> {
+    this.#shared ??= { set: this.#openShared(), users: 0, cancelEnd: () => {} };
+    const shared = this.#shared;
+    shared.cancelEnd();
+    shared.users += 1;
+    try {
+      return await work(shared.set);
+    } finally {
+      shared.users -= 1;
+      if (shared.users === 0) shared.cancelEnd = this.#parts.clock.timer(SHARED_IDLE_MS, () => this.#endShared());
+    }
+  }
+
+  /** Every set follows the configuration. Rejects as *invalid* while that cannot be used; nothing is changed then. */
+  async reload(): Promise<void> {
+    await this.#parts.configured();
+    await Promise.all([...this.#sets].map((set) => set.reload()));
+  }
+
+  readonly close = closeOnce(async () => {
+    this.#shared?.cancelEnd();
+    await Promise.all([...this.#sets].map((set) => set.close()));
+  });
+
+  #openShared(): ServerSet {
+    const { cwd } = this.#parts;
+    const set: ServerSet = new ServerSet(this.#parts, {
+      cwd: () => cwd,
+      tell: () => {},
+      elicit: async () => DECLINED,
+      closed: () => this.#sets.delete(set),
+    });
+    this.#sets.add(set);
+    return set;
+  }
+
+  #endShared(): void {
+    const ending = this.#shared?.set;
+    this.#shared = undefined;
+    void ending?.close();
+  }
+}
+
+function startupStatus(threadId: ThreadId, { server, state }: McpConnection) {
+  const { name } = server;
+  const failed = state.kind === 'failed' ? state : undefined;
+  return {
+    threadId,
+    name,
+    environmentId: null,
+    status: state.kind,
+    error: failed ? `MCP client for \`${name}\` failed to start: MCP startup failed: ${failed.error}` : null,
+    failureReason: failed?.needsLogin ? ('reauthenticationRequired' as const) : null,
+  };
+}

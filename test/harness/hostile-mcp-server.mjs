@@ -1,0 +1,98 @@
+// An MCP server of the worst kind, over stdio and without a library; its argument says how it behaves.
+
+import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+const manner = process.argv[2] ?? 'good';
+const raw = (text) => writeSync(1, text);
+const say = (message) => raw(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const tool = (name, more = {}) => ({
+  name,
+  inputSchema: { type: 'object' },
+  annotations: { readOnlyHint: true },
+  ...more,
+});
+const TOOLS = {
+  good: ['work', 'hang', 'die', 'deep', 'flood', 'image', 'progress', 'wrong', 'count', 'twice'].map((name) =>
+    tool(name),
+  ),
+  many: Array.from({ length: 5_000 }, (_, at) => tool(at < 2_500 ? 'same' : `tool.${at}`)),
+  grows: [tool('first')],
+};
+let tools = TOOLS[manner] ?? TOOLS.good;
+let cancelled = 0;
+let made = 0;
+const text = (value) => ({ content: [{ type: 'text', text: value }] });
+
+if (manner === 'banner') raw('Welcome to the server!\n\u0000{"broken\n[1,2]\n{"jsonrpc":"1.0"}\n');
+if (manner === 'stderr') {
+  for (let at = 0; at < 160; at++) writeSync(2, 'x'.repeat(65_536));
+}
+if (manner === 'child') spawn('sleep', ['600'], { stdio: 'ignore' });
+if (manner === 'endless') for (;;) raw('x'.repeat(65_536));
+if (manner === 'closed') process.stdout.end();
+
+const ANSWERS = {
+  initialize: () => ({
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: manner, version: '1' },
+  }),
+  'tools/list': () => ({ tools }),
+  ping: () => ({}),
+};
+
+const CALLS = {
+  hang: () => undefined,
+  die: () => process.exit(3),
+  deep: (id) =>
+    void raw(
+      `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}}\n`,
+    ),
+  flood: () => ({ content: Array.from({ length: 12 }, () => ({ type: 'text', text: 'y'.repeat(1_000_000) })) }),
+  image: () => ({
+    content: [
+      { type: 'text', text: 'a dot' },
+      {
+        type: 'image',
+        mimeType: 'image/png',
+        data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      },
+    ],
+  }),
+  progress: (_id, params) => {
+    const progressToken = params._meta?.progressToken;
+    for (const at of [1, 2])
+      say({ method: 'notifications/progress', params: { progressToken, progress: at, message: `step ${at}` } });
+    return text('done');
+  },
+  wrong: () => ({ content: 'not a list' }),
+  count: () => text(`${made} made, ${cancelled} cancelled`),
+  twice: (id) => {
+    say({ id: String(id), result: text('first') });
+    say({ id, result: text('second') });
+  },
+};
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  if (manner === 'mute') return;
+  const { id, method, params } = JSON.parse(line);
+  if (method === 'notifications/cancelled') cancelled += 1;
+  if (manner === 'deaf' && (cancelled > 0 || method === 'ping')) return;
+  if (id === undefined || method === undefined) return;
+  if (manner === 'banner') raw('about to answer\n');
+  if (method === 'tools/call') {
+    made += 1;
+    if (params.name === 'first') {
+      tools = [tool('first'), tool('second')];
+      say({ method: 'notifications/tools/list_changed' });
+    }
+    const result = CALLS[params.name] ? CALLS[params.name](id, params) : text('worked');
+    if (result) say({ id, result });
+    return;
+  }
+  const answer = ANSWERS[method];
+  say(answer ? { id, result: answer() } : { id, error: { code: -32601, message: 'unknown' } });
+});
+process.stdin.on('end', () => manner !== 'deaf' && process.exit(0));
