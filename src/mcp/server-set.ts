@@ -92,13 +92,15 @@ export class ServerSet implements Closable {
   }
 
   /**
-   * Gives servers that are starting a moment, and those that are required all their time. Rejects as *unavailable* naming the
+   * Gives servers that are starting a moment, those that are required or `needed` by name all their time. Rejects as *unavailable* naming the
    * required ones that failed, as *cancelled* when the signal aborts.
    */
-  async settled(signal: AbortSignal): Promise<void> {
+  async settled(signal: AbortSignal, needed: readonly string[] = []): Promise<void> {
     await unlessAborted(this.start(), signal);
     await this.requireAll(signal);
     const begun = this.#entries.map(({ connection }) => connection?.begun);
+    const awaited = this.#entries.filter(({ server }) => needed.includes(server.name));
+    await unlessAborted(Promise.all(awaited.map(({ connection }) => connection?.begun)), signal);
     await unlessAborted(Promise.race([Promise.all(begun), this.#grace.promise]), signal);
   }
 

@@ -40,7 +40,7 @@ export interface BackendOutcome {
 /** When it settles nothing of the backend and its tools is left. */
 export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<BackendOutcome> {
   const { port, backend, clock, log, thread, tools, ofThread, spent } = run;
-  const missing = await missingServers(ofThread, signal);
+  const missing = await missingServers(run, signal);
   if (missing) return { end: missing, diff: undefined };
   const { result, diff } = await withTools(port, { tools, ofThread }, signal, (host) => {
     const ask = async (room: TurnRequest['room']): Promise<TurnStop> => {
@@ -55,9 +55,15 @@ export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<
 }
 
 /** How the turn ends for want of MCP servers that it needs; undefined: they are there. */
-async function missingServers({ mcp }: ThreadTools, signal: AbortSignal): Promise<TurnEnd | undefined> {
+async function missingServers(
+  { ofThread: { mcp }, thread }: BackendRun,
+  signal: AbortSignal,
+): Promise<TurnEnd | undefined> {
   try {
-    await mcp?.settled(signal);
+    // A call that people were asked about before a restart is made as soon as it is allowed.
+    const questions = [...(thread.accepted.turn?.questions.values() ?? [])];
+    const asked = questions.flatMap(({ proposal }) => (proposal.kind === 'mcpToolCall' ? [proposal.server] : []));
+    await mcp?.settled(signal, asked);
     return undefined;
   } catch (error) {
     if (signal.aborted) return { status: 'interrupted' };

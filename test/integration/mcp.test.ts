@@ -200,7 +200,7 @@ describe('a tool that the model calls', () => {
     expect(question.params).toMatchObject({ turnId, serverName: 'demo' });
     question.answer({ action: 'accept', content: {} });
     expect(await completed(again, turnId)).toMatchObject({ status: 'completed' });
-    expect(await mcpItem(again, threadId)).toMatchObject({ status: 'completed' });
+    expect(await mcpItem(again, threadId)).toMatchObject({ status: 'completed', error: null });
   });
 });
 
