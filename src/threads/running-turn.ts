@@ -136,6 +136,12 @@ export class RunningTurn {
     }
   }
 
+  /** It was left standing, and no answer that was on its way has ended that since. */
+  #stillStands(): boolean {
+    const { turn } = this.#thread.accepted;
+    return this.#isLeftStanding && turn !== null && onlyWaitsForPeople(turn);
+  }
+
   /** The server stops: a turn that only waits for people is left standing, any other ends as interrupted. */
   leave(): void {
     const { turn } = this.#thread.accepted;
@@ -150,7 +156,7 @@ export class RunningTurn {
     try {
       const end = await this.#run();
       this.#settled.resolve();
-      if (!this.#isLeftStanding) await finish(() => this.#storeEnd(end));
+      if (!this.#stillStands()) await finish(() => this.#storeEnd(end));
     } catch (error) {
       this.#parts.log.error(
         { err: error, threadId: this.#thread.threadId, turnId: this.id },

@@ -192,7 +192,7 @@ class Schedule {
   }
 
   async #expire(): Promise<void> {
-    this.clock.advance((EXPIRY_SECONDS * 1_000) / this.choices.of([1, 2, 3]));
+    this.clock.advance(this.choices.of([20, 50, 100]) * EXPIRY_SECONDS * 10);
   }
 
   async #restart(): Promise<void> {
