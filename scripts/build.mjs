@@ -178,7 +178,32 @@ const shared = {
   logLevel: 'warning',
 };
 
+/** The client library, for browsers and for Node; both share what is the same. */
+const library = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'es2023',
+  entryPoints: { index: 'src/client/web.ts', node: 'src/client/local.ts' },
+  outdir: 'dist/client',
+  packages: 'external',
+  sourcemap: 'linked',
+  logLevel: 'warning',
+};
+
+function declareTypes() {
+  const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', path.join(ROOT, 'tsconfig.build.json')], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the types of the client library could not be written:\n${stdout}`);
+}
+
+for (const folder of ['client', 'types']) fs.rmSync(path.join(ROOT, 'dist', folder), { recursive: true, force: true });
 await Promise.all([
+  build(library),
   // A thread of its own is loaded from a file of its own.
   build({
     ...shared,
@@ -256,3 +281,4 @@ const START = `${JSON.stringify({
 })}\n${JSON.stringify({ method: 'initialized' })}\n`;
 
 cacheServer();
+declareTypes();

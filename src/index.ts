@@ -5,7 +5,6 @@ export { LOCAL_TENANT, localPrincipal, PERMISSIONS, type Permission, type Princi
 export { AppError, type ErrorKind, isAppError } from './base/errors.ts';
 export { createLog, type Log, silentLog } from './base/log.ts';
 export {
-  type Answer,
   Client,
   type ClientOptions,
   connect,
@@ -13,6 +12,7 @@ export {
   type ServerNotification,
 } from './client/client.ts';
 export { type ReachOptions, reach } from './client/node.ts';
+export type { Answer } from './client/questions.ts';
 export { environmentMethods } from './fs/environment-methods.ts';
 export { fsMethods } from './fs/methods.ts';
 export {

@@ -11,12 +11,16 @@ export interface Clock {
   timer(ms: number, work: () => void): () => void;
 }
 
+/** What a timer can wait. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   timer(ms, work) {
-    const handle = setTimeout(work, Math.min(ms, 2 ** 31 - 1));
-    handle.unref();
+    const handle: number | NodeJS.Timeout = setTimeout(work, Math.min(ms, LONGEST_MS));
+    // In browsers it is a number.
+    if (typeof handle === 'object') handle.unref();
     return () => clearTimeout(handle);
   },
 };

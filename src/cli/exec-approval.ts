@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline/promises';
 import { commandApproval, fileChangeApproval, permissionsApproval } from '../approvals/requests.ts';
-import type { Answer } from '../client/client.ts';
+import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { grantOf, type Question, questionOf } from './questions.ts';

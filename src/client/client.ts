@@ -5,10 +5,10 @@ import type { Closable } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import { initialize } from '../handshake/methods.ts';
 import type { Notification, Request, Result } from '../rpc/declare.ts';
-import type { NotificationMessage, RequestMessage } from '../rpc/message.ts';
-import { type CallOptions, Peer, type PeerOptions, type Reply } from '../rpc/peer.ts';
+import type { NotificationMessage } from '../rpc/message.ts';
+import { type CallOptions, Peer, type PeerOptions } from '../rpc/peer.ts';
 import type { CloseReason, Connection } from '../transports/connection.ts';
-import { refusalOf } from './refusals.ts';
+import { type Answer, type QuestionParts, Questions } from './questions.ts';
 import { Subscription } from './subscription.ts';
 
 export interface ServerNotification {
@@ -16,8 +16,18 @@ export interface ServerNotification {
   readonly params: unknown;
 }
 
-/** Answers a question of the server. Its signal aborts when the answer is no longer wanted: it came from elsewhere, or the connection ended. */
-export type Answer = (params: unknown, signal: AbortSignal) => Promise<unknown>;
+/** What somebody who builds on a client is told while it reads, in the order of the frames. */
+export interface ClientHooks {
+  readonly notified?: (message: NotificationMessage) => void;
+  readonly unreadable?: (error: AppError) => void;
+  /** In place of `answers`. */
+  readonly questions?: QuestionParts;
+}
+
+export interface RequestOptions<R> extends CallOptions {
+  /** Called before the frame behind the answer is read. */
+  readonly answered?: (result: R) => void;
+}
 
 export interface ClientOptions {
   readonly name: string;
@@ -29,6 +39,7 @@ export interface ClientOptions {
   /** By the method of the question. One without an answer here, or whose answer throws, is refused. */
   readonly answers?: Readonly<Record<string, Answer>>;
   readonly log?: PeerOptions['log'];
+  readonly hooks?: ClientHooks;
 }
 
 const SILENT: PeerOptions['log'] = { debug: () => {}, error: () => {} };
@@ -36,19 +47,23 @@ const SILENT: PeerOptions['log'] = { debug: () => {}, error: () => {} };
 /** Closing it closes the connection; the server's turns go on. */
 export class Client implements Closable {
   readonly #peer: Peer;
-  readonly #answers: Readonly<Record<string, Answer>>;
+  readonly #hooks: ClientHooks;
   readonly #subscriptions = new Set<Subscription<ServerNotification>>();
-  readonly #questions = new Map<string, AbortController>();
+  readonly #questions: Questions;
   #server: Result<typeof initialize> | undefined;
 
-  constructor(connection: Connection, options: Pick<ClientOptions, 'answers' | 'log'> = {}) {
-    this.#answers = options.answers ?? {};
+  constructor(connection: Connection, options: Pick<ClientOptions, 'answers' | 'log' | 'hooks'> = {}) {
+    const { answers = {}, hooks = {} } = options;
+    this.#hooks = hooks;
+    const handlerOf = (method: string) => (Object.hasOwn(answers, method) ? answers[method] : undefined);
+    this.#questions = new Questions(hooks.questions ?? { handlerOf });
     this.#peer = new Peer(
       connection,
       {
-        request: (message, reply) => void this.#answer(message, reply),
+        request: (message, reply) => void this.#questions.take(message, reply),
         notification: (message) => this.#notified(message),
         isStop: () => false,
+        unreadable: (error) => hooks.unreadable?.(error),
       },
       { log: options.log ?? SILENT },
     );
@@ -81,11 +96,12 @@ export class Client implements Closable {
   async request<P extends z.ZodType, R extends z.ZodType>(
     method: Request<P, R>,
     params: z.input<P>,
-    options?: CallOptions,
+    options?: RequestOptions<z.output<R>>,
   ): Promise<z.output<R>> {
     const answer = await this.#peer.call(method.method, params, options);
     const parsed = method.result().safeParse(answer);
     if (!parsed.success) throw new AppError('invalid', `the answer to ${method.method} has not the agreed shape`);
+    options?.answered?.(parsed.data);
     return parsed.data;
   }
 
@@ -103,38 +119,16 @@ export class Client implements Closable {
     await this.#peer.connection.close({ kind: 'ended', text: 'the client has finished' });
   }
 
-  #notified({ method, params }: NotificationMessage): void {
-    if (method === 'serverRequest/resolved') {
-      const { requestId } = (params ?? {}) as { requestId?: unknown };
-      this.#questions.get(JSON.stringify(requestId) ?? '')?.abort();
-    }
+  #notified(message: NotificationMessage): void {
+    const { method, params } = message;
+    if (method === 'serverRequest/resolved')
+      this.#questions.resolved(((params ?? {}) as { requestId?: unknown }).requestId);
+    this.#hooks.notified?.(message);
     for (const subscription of this.#subscriptions) subscription.push({ method, params });
   }
 
-  async #answer({ id, method, params }: RequestMessage, reply: Reply): Promise<void> {
-    const question = new AbortController();
-    this.#questions.set(id, question);
-    try {
-      reply.result(await this.#answerTo(method, params, question.signal));
-    } catch (error) {
-      reply.error(error);
-    } finally {
-      this.#questions.delete(id);
-    }
-  }
-
-  async #answerTo(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
-    const answer = Object.hasOwn(this.#answers, method) ? this.#answers[method] : undefined;
-    if (!answer) return refusalOf(method);
-    try {
-      return await answer(params, signal);
-    } catch {
-      return refusalOf(method);
-    }
-  }
-
   #ended(): void {
-    for (const question of this.#questions.values()) question.abort();
+    this.#questions.end();
     for (const subscription of this.#subscriptions) subscription.end();
   }
 }

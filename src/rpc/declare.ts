@@ -14,8 +14,8 @@ export type Queue = 'none' | { readonly key: string; readonly shared?: boolean }
  */
 export type Mutation = false | 'store' | 'effect';
 
-export interface Request<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType> {
-  readonly method: string;
+export interface Request<P extends z.ZodType = z.ZodType, R extends z.ZodType = z.ZodType, M extends string = string> {
+  readonly method: M;
   readonly params: Schema<P>;
   readonly result: Schema<R>;
   readonly queue: (params: z.output<P>) => Queue;
@@ -34,8 +34,8 @@ export interface Request<P extends z.ZodType = z.ZodType, R extends z.ZodType = 
   readonly onceKey: ((params: z.output<P>) => string | undefined) | undefined;
 }
 
-export interface Notification<P extends z.ZodType = z.ZodType> {
-  readonly method: string;
+export interface Notification<P extends z.ZodType = z.ZodType, M extends string = string> {
+  readonly method: M;
   readonly params: Schema<P>;
   /** Sent only to connections with the experimental capability. */
   readonly experimental: boolean;
@@ -55,10 +55,10 @@ interface RequestSpec<P extends z.ZodType, R extends z.ZodType> {
   readonly onceKey?: (params: z.output<P>) => string | undefined;
 }
 
-export function request<P extends z.ZodType, R extends z.ZodType>(
-  method: string,
+export function request<P extends z.ZodType, R extends z.ZodType, M extends string>(
+  method: M,
   spec: RequestSpec<P, R>,
-): Request<P, R> {
+): Request<P, R, M> {
   if (spec.onceKey && spec.mutates !== 'store') throw new Error(`${method} has a key of its own without storing it`);
   return {
     method,
@@ -76,11 +76,11 @@ export function request<P extends z.ZodType, R extends z.ZodType>(
   };
 }
 
-export function notification<P extends z.ZodType>(
-  method: string,
+export function notification<P extends z.ZodType, M extends string>(
+  method: M,
   params: () => P,
   options: { readonly experimental?: boolean } = {},
-): Notification<P> {
+): Notification<P, M> {
   return { method, params: once(params), experimental: options.experimental ?? false };
 }
 

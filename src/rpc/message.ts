@@ -16,6 +16,10 @@ export interface NotificationMessage {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: unknown;
+  /** The place of an event in the log of its thread. */
+  readonly seq?: number;
+  /** Epoch milliseconds. */
+  readonly emittedAtMs?: number;
 }
 
 export interface ResponseMessage {
@@ -71,7 +75,9 @@ function messageOfMembers(members: Record<string, unknown>, frame: string): Mess
     const { method, params } = members;
     if (typeof method !== 'string')
       return invalid(id ?? NO_ID, new AppError('badRequest', 'method is a string')).message;
-    return id === undefined ? { kind: 'notification', method, params } : { kind: 'request', id, method, params };
+    return id === undefined
+      ? { kind: 'notification', method, params, ...placeOf(members) }
+      : { kind: 'request', id, method, params };
   }
   const hasResult = Object.hasOwn(members, 'result');
   const hasError = Object.hasOwn(members, 'error');
@@ -83,6 +89,13 @@ function messageOfMembers(members: Record<string, unknown>, frame: string): Mess
   if (id !== undefined && hasResult && hasError) return { kind: 'response', id, error: members.error };
   return invalid(id ?? NO_ID, new AppError('badRequest', 'a message has a method, or an id with a result or an error'))
     .message;
+}
+
+function placeOf({ seq, emittedAtMs }: Record<string, unknown>): Pick<NotificationMessage, 'seq' | 'emittedAtMs'> {
+  return {
+    ...(Number.isSafeInteger(seq) ? { seq: seq as number } : {}),
+    ...(typeof emittedAtMs === 'number' ? { emittedAtMs } : {}),
+  };
 }
 
 function invalid(id: RawId, error: AppError, hasVersion = false): ParsedFrame {

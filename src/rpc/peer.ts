@@ -41,6 +41,8 @@ export interface PeerHandlers {
   isStop(method: string): boolean;
   /** Its answer may have megabytes: few are prepared at once. Default: none has. */
   hasLargeAnswer?(method: string): boolean;
+  /** A frame that is no message. With this it is told here and not answered, so that two ends never argue about it. */
+  unreadable?(error: AppError): void;
 }
 
 export interface PeerOptions {
@@ -192,17 +194,19 @@ export class Peer {
         return;
       }
       case 'invalid':
-        this.#sendError(message.id, message.error);
+        this.#object(message.id, message.error);
     }
   }
 
+  #object(id: RawId, error: AppError): void {
+    if (this.#handlers.unreadable) this.#handlers.unreadable(error);
+    else this.#sendError(id, error);
+  }
+
   #refuse(frame: BadFrame): void {
-    if (frame.bad === 'encoding') {
-      this.#sendError('null', new AppError('parse', 'this frame is not UTF-8'));
-      return;
-    }
+    if (frame.bad === 'encoding') return this.#object('null', new AppError('parse', 'this frame is not UTF-8'));
     const text = `this frame is larger than the limit of ${frame.limit} bytes`;
-    this.#sendError(
+    this.#object(
       idNearStart(frame.start),
       new AppError('badRequest', text, { kind: 'too_large', limit: frame.limit }),
     );
@@ -249,9 +253,11 @@ export class Peer {
       send();
       release();
     };
+    const resultText = (json: string) =>
+      settle(() => this.sendFrames([resultFrame(message.id, json, this.echoesVersion)]));
     return {
-      result: (value) => settle(() => this.#sendResult(message.id, JSON.stringify(value ?? {}))),
-      resultText: (json) => settle(() => this.#sendResult(message.id, json)),
+      result: (value) => resultText(JSON.stringify(value ?? {})),
+      resultText,
       resultPieces: (json) => settle(() => this.sendFrames([resultBytes(message.id, json, this.echoesVersion)])),
       error: (error) => settle(() => this.#sendError(message.id, this.#knownError(error, message))),
     };
@@ -264,10 +270,6 @@ export class Peer {
     }
     this.#log.error({ err: error, method: message.method, requestId: message.id }, 'request failed by a defect');
     return new AppError('internal', INTERNAL_TEXT);
-  }
-
-  #sendResult(id: RawId, json: string): void {
-    this.sendFrames([resultFrame(id, json, this.echoesVersion)]);
   }
 
   #sendError(id: RawId, error: AppError): void {

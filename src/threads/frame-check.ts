@@ -1,11 +1,12 @@
 // Holds what is rendered against the declared messages: for tests and development.
 
 import { approvalMessages } from '../approvals/requests.ts';
+import type { Notification } from '../rpc/declare.ts';
 import { clientToolCall } from './client-tool-methods.ts';
 import { threadNotifications } from './notifications.ts';
 import type { Frame } from './render.ts';
 
-const DECLARED = new Map(
+const DECLARED: ReadonlyMap<string, Pick<Notification, 'params'>> = new Map(
   [...Object.values(threadNotifications), ...Object.values(approvalMessages), clientToolCall].map(
     (each) => [each.method, each] as const,
   ),

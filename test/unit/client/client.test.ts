@@ -1,7 +1,8 @@
 // The client against a server written by hand: handshake, answers, refusals, notifications, the end.
 
 import { expect, test } from 'vitest';
-import { type Answer, Client, connect, paramsOf, type ServerNotification } from '../../../src/client/client.ts';
+import { Client, connect, paramsOf, type ServerNotification } from '../../../src/client/client.ts';
+import type { Answer } from '../../../src/client/questions.ts';
 import { agentMessageDelta } from '../../../src/threads/notifications.ts';
 import { threadUnsubscribe } from '../../../src/threads/thread-methods.ts';
 import type { Connection } from '../../../src/transports/connection.ts';

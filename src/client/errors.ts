@@ -1,0 +1,52 @@
+// Errors as users of the client see them: the code and data of the wire, and what is known of the effect.
+
+import { AppError, type ErrorKind } from '../base/errors.ts';
+import { wireError } from '../rpc/errors.ts';
+
+/**
+ * What is known of a request that changes something. `unsent`: it has had no effect. `sent`: an answer is awaited. `running`: it
+ * was accepted, and the turn it began goes on. `unknown`: it was sent and no answer came. `done`: it was answered.
+ */
+export type MutationState = 'unsent' | 'sent' | 'running' | 'unknown' | 'done';
+
+/** A request that failed: refused by the server, or here. */
+export class RequestError extends AppError {
+  /** The JSON-RPC code of the server, or the one it would have used. */
+  readonly code: number;
+  /** Of requests that change something. `unknown`: sent again with the same `idempotencyKey` it has its effect at most once. */
+  readonly state: MutationState | undefined;
+  readonly idempotencyKey: string | undefined;
+
+  constructor(error: AppError, mutation?: { readonly state: MutationState; readonly idempotencyKey: string }) {
+    super(error.kind, error.message, error.data, { cause: error });
+    const { code } = error.data;
+    this.code = typeof code === 'number' ? code : wireError(error).code;
+    this.state = mutation?.state;
+    this.idempotencyKey = mutation?.idempotencyKey;
+  }
+}
+
+/** It came from the server, and not from this side about the server. */
+const isAnswer = (error: AppError): boolean => typeof error.data.code === 'number';
+
+/** The connection ended before the answer. */
+export const isCut = (error: unknown): boolean =>
+  error instanceof AppError && error.kind === 'unavailable' && !isAnswer(error);
+
+export const isOverload = (error: unknown): error is AppError =>
+  error instanceof AppError && error.kind === 'overloaded' && isAnswer(error);
+
+/** The server itself does not know whether the request took effect. */
+export const isUncertain = (error: unknown): boolean => error instanceof AppError && error.kind === 'notSettled';
+
+export const isStaleCursor = (error: unknown): error is AppError =>
+  error instanceof AppError && error.kind === 'conflict' && error.data.kind === 'stale_cursor';
+
+/** No attempt to connect will end otherwise. */
+export function isFinal(error: unknown): boolean {
+  const kinds: readonly ErrorKind[] = ['unauthenticated', 'forbidden', 'invalid', 'badRequest', 'unsupported'];
+  return error instanceof AppError && kinds.includes(error.kind);
+}
+
+export const asAppError = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError('internal', String(error), {}, { cause: error });

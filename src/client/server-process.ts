@@ -1,0 +1,69 @@
+// A server that a client starts for itself, spoken to over its standard streams, and ended with the client.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { AppError, messageOf } from '../base/errors.ts';
+import { childConnection } from '../transports/child.ts';
+import { FRAME_LIMIT } from '../transports/connection.ts';
+import type { Dial, DialHooks, Line } from './dial.ts';
+import { waitingClock } from './timing.ts';
+
+export interface SpawnOptions {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  /** The whole environment; default: this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Until it is asked with a signal to end, and from there until it is killed, in milliseconds. */
+const LEAVE_MS = 10_000;
+const TERM_MS = 3_000;
+/** What is kept of the text beside the protocol, in characters. */
+const MAX_WORDS = 2_000;
+/** Servers of this protocol send no larger frame than this, in bytes. */
+const MAX_FRAME_BYTES = 8 * FRAME_LIMIT;
+
+export function dialProcess(options: SpawnOptions): Dial {
+  return (hooks) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(options.command, [...(options.args ?? [])], {
+        stdio: 'pipe',
+        ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+        ...(options.env === undefined ? {} : { env: options.env }),
+      });
+      child.once('error', (error) =>
+        reject(new AppError('unavailable', `cannot start ${options.command}: ${messageOf(error)}`, {}, { cause: error })),
+      );
+      child.once('spawn', () => resolve(lineOf(child, hooks)));
+    });
+}
+
+function lineOf(child: ChildProcessWithoutNullStreams, hooks: DialHooks): Line {
+  let words = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    words = `${words}${text}`.slice(-MAX_WORDS);
+    hooks.stderr(text);
+  });
+  const ended = new Promise<void>((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve();
+    else child.once('exit', () => resolve());
+  });
+  // Whoever inherited its output may hold it open for ever; what it wrote itself is there soon.
+  void ended.then(() => waitingClock.timer(TERM_MS, () => child.stdout.destroy()));
+  return {
+    connection: childConnection(child, { frameLimit: MAX_FRAME_BYTES }),
+    end: () => endOf(child, ended),
+    lastWords: () => words,
+  };
+}
+
+/** The end of its input asks it to finish and leave; one that does not is ended. */
+async function endOf(child: ChildProcessWithoutNullStreams, ended: Promise<void>): Promise<void> {
+  child.stdin.end();
+  const stops = [
+    waitingClock.timer(LEAVE_MS, () => child.kill('SIGTERM')),
+    waitingClock.timer(LEAVE_MS + TERM_MS, () => child.kill('SIGKILL')),
+  ];
+  await ended;
+  for (const stop of stops) stop();
+}
