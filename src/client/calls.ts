@@ -5,7 +5,7 @@ import { AppError } from '../base/errors.ts';
 import { cancelledBy, onAbort } from '../base/signals.ts';
 import type { CallOptions } from '../rpc/peer.ts';
 import { MAX_STOPS } from '../rpc/peer.ts';
-import { asAppError, isCut, isUncertain, type MutationState, RequestError } from './errors.ts';
+import { asAppError, isCut, isOverload, isUncertain, type MutationState, RequestError } from './errors.ts';
 import type { Link } from './link.ts';
 import type { OverloadGate } from './overload.ts';
 import type { AnyRequest } from './typed.ts';
@@ -184,10 +184,8 @@ export class Calls {
     const { mutation, signal } = call;
     for (;;) {
       const { link, gate } = this.#parts;
-      const attempt = () => this.#attempt(call);
-      const refused = () => this.#set(mutation, mutation?.mayHaveLanded ? 'unknown' : 'unsent');
       try {
-        return await gate.run(attempt, signal, refused);
+        return await gate.run(() => this.#attempt(call), signal);
       } catch (error) {
         if (signal.aborted || !isCut(error) || !link.comesBack || mutation?.state === 'unsent') throw error;
         if (link.state === 'closed') throw error;
@@ -218,9 +216,11 @@ export class Calls {
 
   #failed(mutation: Tracked | undefined, error: unknown, signal: AbortSignal): void {
     if (!mutation) return;
-    const isOpen = isCut(error) || isUncertain(error) || signal.aborted;
     if (isCut(error)) mutation.mayHaveLanded = true;
-    this.#set(mutation, isOpen ? 'unknown' : 'done');
+    const isOpen = isCut(error) || isUncertain(error) || signal.aborted;
+    const isRefused = isOverload(error) && !mutation.mayHaveLanded;
+    if (isRefused) this.#set(mutation, 'unsent');
+    else this.#set(mutation, isOpen || isOverload(error) ? 'unknown' : 'done');
   }
 
   #landed(mutation: Tracked | undefined, { method }: AnyRequest, result: unknown): void {

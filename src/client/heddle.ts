@@ -6,7 +6,6 @@ import { AppError } from '../base/errors.ts';
 import type { initialize } from '../handshake/methods.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { NotificationMessage } from '../rpc/message.ts';
-import { type AnyRequest, QUESTIONS, REQUESTS, type RequestName, type RequestParams, type RequestResult } from './typed.ts';
 import { Calls, type Mutation, type SendOptions } from './calls.ts';
 import type { Client, ClientOptions } from './client.ts';
 import type { Dial } from './dial.ts';
@@ -21,13 +20,26 @@ import { HandlerTable, type QuestionHandler } from './question-handlers.ts';
 import type { Refusal } from './questions.ts';
 import { restoreThreads } from './restore.ts';
 import { Subscription } from './subscription.ts';
-import { type ResumeParams, startThread, Thread, type ThreadParams } from './thread.ts';
+import { type ResumeParams, startThread, type Thread, type ThreadParams } from './thread.ts';
 import { waitingClock } from './timing.ts';
 import type { QuestionName } from './typed.ts';
+import {
+  type AnyRequest,
+  QUESTIONS,
+  REQUESTS,
+  type RequestName,
+  type RequestParams,
+  type RequestResult,
+} from './typed.ts';
 
 export interface ClientEvents {
   /** Everything that the server tells, once and in order, as it came. */
-  notification: { readonly method: string; readonly params: unknown; readonly seq?: number; readonly emittedAtMs?: number };
+  notification: {
+    readonly method: string;
+    readonly params: unknown;
+    readonly seq?: number;
+    readonly emittedAtMs?: number;
+  };
   /** Text that a server started by this client wrote beside the protocol. */
   stderr: string;
   state: { readonly state: LinkState; readonly error?: AppError };
@@ -209,7 +221,10 @@ export class Heddle implements Closable {
     this.#listeners.emit('notification', plain);
     const news = newsOf(message);
     if (!news) {
-      this.#listeners.emit('diagnostic', `a notification that this version does not know: ${message.method.slice(0, 100)}`);
+      this.#listeners.emit(
+        'diagnostic',
+        `a notification that this version does not know: ${message.method.slice(0, 100)}`,
+      );
       return;
     }
     if (news.method === 'turn/completed') this.#calls.turnEnded(news.params.turn.id);
@@ -227,7 +242,10 @@ export class Heddle implements Closable {
     if (!SUBSCRIBING.has(method)) return;
     const { thread, headSeq } = result as { thread: { id: string }; headSeq?: number };
     const isNew = method === 'thread/start';
-    this.#places.listening(thread.id, afterEventSeq ?? headSeq ?? (isNew ? (this.#places.seqOf(thread.id) ?? 0) : undefined));
+    this.#places.listening(
+      thread.id,
+      afterEventSeq ?? headSeq ?? (isNew ? (this.#places.seqOf(thread.id) ?? 0) : undefined),
+    );
   }
 
   #restore(client: Client, signal: AbortSignal): Promise<void> {

@@ -21,23 +21,18 @@ export class OverloadGate {
     this.#maxRetries = maxRetries;
   }
 
-  /** Attempts until one is not refused for overload; `refused` hears of each refusal. Rejects with the last one, or on abort. */
-  async run<T>(attempt: () => Promise<T>, signal: AbortSignal, refused: () => void = () => {}): Promise<T> {
+  /** Attempts until one is not refused for overload. Rejects with the last one, or on abort. */
+  async run<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
       if (!isOverload(error)) throw error;
-      refused();
-      return await this.#again(attempt, signal, { error, refused });
+      return await this.#again(attempt, signal, error);
     }
   }
 
-  async #again<T>(
-    attempt: () => Promise<T>,
-    signal: AbortSignal,
-    first: { readonly error: AppError; readonly refused: () => void },
-  ): Promise<T> {
-    let { error } = first;
+  async #again<T>(attempt: () => Promise<T>, signal: AbortSignal, first: AppError): Promise<T> {
+    let error = first;
     await this.#enter(signal);
     try {
       for (let retry = 1; retry <= this.#maxRetries; retry += 1) {
@@ -47,7 +42,6 @@ export class OverloadGate {
         } catch (next) {
           if (!isOverload(next)) throw next;
           error = next;
-          first.refused();
         }
       }
       throw error;

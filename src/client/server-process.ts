@@ -32,7 +32,9 @@ export function dialProcess(options: SpawnOptions): Dial {
         ...(options.env === undefined ? {} : { env: options.env }),
       });
       child.once('error', (error) =>
-        reject(new AppError('unavailable', `cannot start ${options.command}: ${messageOf(error)}`, {}, { cause: error })),
+        reject(
+          new AppError('unavailable', `cannot start ${options.command}: ${messageOf(error)}`, {}, { cause: error }),
+        ),
       );
       child.once('spawn', () => resolve(lineOf(child, hooks)));
     });

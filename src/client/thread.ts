@@ -70,7 +70,11 @@ export async function startThread(
   const afterEventSeq = rest.afterEventSeq ?? places.seqOf(threadId);
   const early = isReplay ? eventsOf(client, threadId) : undefined;
   try {
-    return new Thread(client, await client.request('thread/resume', { ...rest, threadId, afterEventSeq }, options), early);
+    return new Thread(
+      client,
+      await client.request('thread/resume', { ...rest, threadId, afterEventSeq }, options),
+      early,
+    );
   } catch (error) {
     await early?.return();
     throw error;

@@ -28,7 +28,10 @@ export class Turn implements AsyncIterable<News> {
   /** Told before the server's answer said which turn it is. */
   #early: News[] | undefined = [];
 
-  constructor(client: Heddle, { signal, timeoutMs, idempotencyKey, ...params }: RequestParams<'turn/start'> & SendOptions) {
+  constructor(
+    client: Heddle,
+    { signal, timeoutMs, idempotencyKey, ...params }: RequestParams<'turn/start'> & SendOptions,
+  ) {
     this.#client = client;
     this.#threadId = params.threadId;
     this.#events = new Subscription<News>(() => {});
@@ -61,7 +64,10 @@ export class Turn implements AsyncIterable<News> {
     for await (const news of this) if (news.method === 'item/completed') yield news.params.item;
   }
 
-  /** The pieces of the assistant's messages as they come; in place of the events. */
+  /**
+   * The pieces of the assistant's messages as they come; in place of the events. When the turn ended during a cut, what the server
+   * no longer keeps in pieces is in the items alone.
+   */
   async *text(): AsyncGenerator<string, void> {
     for await (const news of this) if (news.method === 'item/agentMessage/delta') yield news.params.delta;
   }
@@ -116,5 +122,5 @@ export class Turn implements AsyncIterable<News> {
   }
 }
 
-const closed = (): AppError => new AppError('unavailable', 'the client was closed before the turn ended; the turn goes on');
-
+const closed = (): AppError =>
+  new AppError('unavailable', 'the client was closed before the turn ended; the turn goes on');

@@ -47,7 +47,9 @@ export function dialWebSocket({ url, token, socketClass }: WebOptions): Dial {
       const socket = new Class(url, protocols);
       const connection = webConnection(socket, waitingClock);
       socket.addEventListener('open', () => resolve({ connection }));
-      void connection.closed.then(({ text }) => reject(new AppError('unavailable', `cannot connect to ${url}: ${text}`)));
+      void connection.closed.then(({ text }) =>
+        reject(new AppError('unavailable', `cannot connect to ${url}: ${text}`)),
+      );
     });
 }
 

@@ -203,13 +203,10 @@ export class Peer {
     else this.#sendError(id, error);
   }
 
-  #refuse(frame: BadFrame): void {
-    if (frame.bad === 'encoding') return this.#object('null', new AppError('parse', 'this frame is not UTF-8'));
-    const text = `this frame is larger than the limit of ${frame.limit} bytes`;
-    this.#object(
-      idNearStart(frame.start),
-      new AppError('badRequest', text, { kind: 'too_large', limit: frame.limit }),
-    );
+  #refuse({ bad, start, limit }: BadFrame): void {
+    const tooLarge = `this frame is larger than the limit of ${limit} bytes`;
+    if (bad === 'encoding') this.#object('null', new AppError('parse', 'this frame is not UTF-8'));
+    else this.#object(idNearStart(start), new AppError('badRequest', tooLarge, { kind: 'too_large', limit }));
   }
 
   /** A full outbox lets answers and stops through, but not without end: each frame may be answered. */
