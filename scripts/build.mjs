@@ -202,6 +202,7 @@ function declareTypes() {
 }
 
 for (const folder of ['client', 'types']) fs.rmSync(path.join(ROOT, 'dist', folder), { recursive: true, force: true });
+declareTypes();
 await Promise.all([
   build(library),
   // A thread of its own is loaded from a file of its own.
@@ -281,4 +282,3 @@ const START = `${JSON.stringify({
 })}\n${JSON.stringify({ method: 'initialized' })}\n`;
 
 cacheServer();
-declareTypes();

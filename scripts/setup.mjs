@@ -60,7 +60,7 @@ function newest(place) {
 
 export function isBuilt() {
   if (!fs.existsSync(BUNDLE)) return false;
-  const sources = ['src', 'scripts', 'package.json', 'package-lock.json'];
+  const sources = ['src', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
   return Math.max(...sources.map((name) => newest(path.join(ROOT, name)))) < fs.statSync(BUNDLE).mtimeMs;
 }
 

@@ -1,7 +1,7 @@
 // The client library as programs get it: from the package, with its types, and as the example uses it.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -22,6 +22,9 @@ test('the example runs a turn and leaves', () => {
   expect(stderr).toBe('[userMessage]\n[agentMessage]\n');
   expect(stdout).toBe('Hello to you\ncompleted\n');
   expect(status).toBe(0);
+  const code = readFileSync(example, 'utf8');
+  expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
+  expect(readFileSync(join(ROOT, 'docs/client.md'), 'utf8')).toContain(code.slice(code.indexOf('import')));
 });
 
 const RIGHT = `
