@@ -95,7 +95,7 @@ async function cancel(
   // What is cancelled gets no answer of its own; one to a ping shows that the server has read so far.
   const read = client
     .notification({ method: 'notifications/cancelled', params })
-    .then(() => client.ping({ ...NEVER, signal: over.signal }))
+    .then(() => client.ping(NEVER))
     .catch(() => {});
   const late = sleep(clock, CANCEL_MS, over.signal).catch(() => {});
   const first = await Promise.race([answer, read.then(() => undefined), late.then(() => undefined)]);

@@ -3,7 +3,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { deferred } from '../base/signals.ts';
+import { deferred, unlessAborted } from '../base/signals.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
 import { type CallAnswer, type CallOptions, callTool, type ToolCall } from './call.ts';
 import { type Elicitation, type ElicitationAnswer, readElicitation } from './elicitation.ts';
@@ -35,6 +35,9 @@ export interface McpIdentity {
 
 type Library = typeof import('./library.ts');
 
+const UNAUTHORIZED = 401;
+/** Of the library, for what was asked when the wire ended. */
+const CONNECTION_CLOSED = -32000;
 /** Questions of one server that stand at a time; a further one is declined. */
 const MAX_QUESTIONS = 8;
 
@@ -103,10 +106,8 @@ export class McpConnection implements Closable {
   async readResource(uri: string, meta: Readonly<Record<string, unknown>> | undefined, signal: AbortSignal) {
     const { library, client } = await this.#connected();
     const params = { uri, ...(meta ? { _meta: meta } : {}) };
-    return this.#ask(
-      client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, { ...NEVER, signal }),
-      this.server.toolMs,
-    );
+    const answer = client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, NEVER);
+    return this.#ask(unlessAborted(answer, signal), this.server.toolMs);
   }
 
   async resources(): Promise<McpResources> {
@@ -163,7 +164,11 @@ export class McpConnection implements Closable {
   #listen(library: Library, client: Client): void {
     const { log } = this.#parts;
     client.onerror = (error) => log.debug({ err: error, server: this.server.name }, 'an MCP server misbehaves');
-    client.onclose = () => this.#fail(new AppError('unavailable', this.#wire?.endedBecause ?? 'it has ended'));
+    client.onclose = () => {
+      // Until it is there, what it was asked last fails too, and knows better why.
+      if (this.#state.kind === 'ready')
+        this.#fail(new AppError('unavailable', this.#wire?.endedBecause ?? 'it has ended'));
+    };
     client.setNotificationHandler(library.ToolListChangedNotificationSchema, () => this.#listOnceMore(library, client));
     client.setRequestHandler(library.ElicitRequestSchema, ({ params }, { signal }) => this.#elicit(params, signal));
   }
@@ -204,8 +209,14 @@ export class McpConnection implements Closable {
 
   #fail(error: unknown): void {
     if (this.#state.kind === 'failed' || this.#life.signal.aborted) return;
-    const needsLogin = (error as { readonly code?: unknown } | undefined)?.code === 401;
-    this.#become({ kind: 'failed', error: needsLogin ? 'it asks who we are (401)' : textOf(error), needsLogin });
+    const { code } = (error ?? {}) as { readonly code?: unknown };
+    const needsLogin = code === UNAUTHORIZED;
+    const ended = code === CONNECTION_CLOSED ? this.#wire?.endedBecause : undefined;
+    this.#become({
+      kind: 'failed',
+      error: needsLogin ? 'it asks who we are (401)' : (ended ?? textOf(error)),
+      needsLogin,
+    });
     void this.#wire?.close();
   }
 

@@ -2,6 +2,7 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { type Clock, sleep } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -10,22 +11,27 @@ import type { McpWire } from './wire.ts';
 
 /** Characters of one message. */
 const MAX_LINE = 16 * 1024 * 1024;
+/** Milliseconds between the end of its output and its own. */
+const EXIT_MS = 500;
 /** Of its standard error, for our log when it ends. */
 const KEPT_STDERR = 4_096;
 
 export interface ProgramParts {
   readonly children: Children;
   readonly log: Log;
+  readonly clock: Clock;
   /** Of the server, for our log. */
   readonly name: string;
   readonly spec: Pick<ChildSpec, 'argv' | 'cwd' | 'env'>;
 }
 
 /** The program starts with `start` and ends, with all that it started, with `close`. */
-export function programWire({ children, log, name, spec }: ProgramParts): McpWire {
+export function programWire({ children, log, clock, name, spec }: ProgramParts): McpWire {
   const life = new AbortController();
   let child: Child | undefined;
   let reason: string | undefined;
+  /** How it has exited. */
+  let exit: string | undefined;
   let stderr = '';
 
   /** Ends it for a reason that callers are told. */
@@ -42,14 +48,19 @@ export function programWire({ children, log, name, spec }: ProgramParts): McpWir
       () => give(`it has sent a message of more than ${MAX_LINE} characters`),
     );
     started.stdout.on('data', (chunk: Buffer) => life.signal.aborted || lines(chunk));
-    started.stdout.on('end', () => give('it has closed its standard output'));
+    started.stdout.on('end', async () => {
+      // That is how most exits begin, and which one it was says more.
+      await Promise.race([started.exited, sleep(clock, EXIT_MS)]);
+      give(exit ?? 'it has closed its standard output');
+    });
     started.stderr?.on('data', (chunk: Buffer) => {
       stderr = (stderr + chunk.toString('latin1')).slice(-KEPT_STDERR);
     });
     void started.exited.then(async ({ code, signal }) => {
+      exit = `it has exited with ${code ?? signal ?? 'an unknown code'}`;
       // What it wrote before it ended may still be in the pipe, and what it left behind may hold that open.
       await Promise.race([ended(started), started.sweep()]);
-      give(`it has exited with ${code ?? signal ?? 'an unknown code'}`);
+      give(exit);
     });
   }
 

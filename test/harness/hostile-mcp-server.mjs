@@ -1,7 +1,7 @@
 // An MCP server of the worst kind, over stdio and without a library; its argument says how it behaves.
 
 import { spawn } from 'node:child_process';
-import { writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const manner = process.argv[2] ?? 'good';
@@ -14,8 +14,8 @@ const tool = (name, more = {}) => ({
   ...more,
 });
 const TOOLS = {
-  good: ['work', 'hang', 'die', 'deep', 'flood', 'image', 'progress', 'wrong', 'count', 'twice'].map((name) =>
-    tool(name),
+  good: ['work', 'hang', 'die', 'deep', 'flood', 'image', 'progress', 'wrong', 'count', 'twice', 'environment'].map(
+    (name) => tool(name),
   ),
   many: Array.from({ length: 5_000 }, (_, at) => tool(at < 2_500 ? 'same' : `tool.${at}`)),
   grows: [tool('first')],
@@ -31,7 +31,7 @@ if (manner === 'stderr') {
 }
 if (manner === 'child') spawn('sleep', ['600'], { stdio: 'ignore' });
 if (manner === 'endless') for (;;) raw('x'.repeat(65_536));
-if (manner === 'closed') process.stdout.end();
+if (manner === 'closed') closeSync(1);
 
 const ANSWERS = {
   initialize: () => ({
@@ -69,6 +69,7 @@ const CALLS = {
   },
   wrong: () => ({ content: 'not a list' }),
   count: () => text(`${made} made, ${cancelled} cancelled`),
+  environment: () => text(JSON.stringify(process.env)),
   twice: (id) => {
     say({ id: String(id), result: text('first') });
     say({ id, result: text('second') });
