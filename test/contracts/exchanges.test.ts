@@ -1,5 +1,5 @@
 // One exchange of each method: a session that uses them all, and the recording of one that the method reference is made from.
-// `RECORD=exchanges npx vitest run test/contracts/exchanges.test.ts` records it anew; `node --import tsx scripts/docs.mjs` takes it over.
+// `RECORD=exchanges npx vitest run test/contracts/exchanges.test.ts` records it anew; `npm run docs` takes it over.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const TOOL = { type: 'function', name: 'lookup', description: 'Finds a ticket', 
 
 const RECORDING = fileURLToPath(new URL('../fixtures/exchanges.json', import.meta.url));
 
-test('a session that uses every method', async () => {
+test('a session that uses every method (L-044)', async () => {
   const server = await startApp({ sandbox: async () => ({ isAvailable: false, reason: 'none', advice: 'none' }) });
   const record = new ExchangeRecord(await server.dial());
   await handshake(record);
