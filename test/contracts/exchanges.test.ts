@@ -18,10 +18,13 @@ const base64 = (words: string): string => Buffer.from(words).toString('base64');
 const size = { rows: 24, cols: 80 };
 const TOOL = { type: 'function', name: 'lookup', description: 'Finds a ticket', inputSchema: { type: 'object' } };
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DEMO = { command: process.execPath, args: [join(ROOT, 'conformance/kit/mcp-server.mjs')] };
 const RECORDING = fileURLToPath(new URL('../fixtures/exchanges.json', import.meta.url));
 
 test('a session that uses every method (L-044)', async () => {
-  const server = await startApp({ sandbox: async () => ({ isAvailable: false, reason: 'none', advice: 'none' }) });
+  const sandbox = async () => ({ isAvailable: false, reason: 'none', advice: 'none' }) as const;
+  const server = await startApp({ sandbox, config: { mcp_servers: { demo: DEMO } } });
   const record = new ExchangeRecord(await server.dial());
   await handshake(record);
   await catalogues(record, server);
@@ -32,11 +35,14 @@ test('a session that uses every method (L-044)', async () => {
   await leaving(record, server);
   await files(record, server);
   await programs(record, server);
+  await mcpServers(record, server);
   await ending(record, threadId, turnId);
   const exchanges = record.finish({
     [server.workspace]: '/home/me/project',
     [server.dataDirectory]: '/home/me/.heddle',
     [process.env.SHELL ?? '/bin/bash']: '/bin/bash',
+    [process.execPath]: 'node',
+    [ROOT]: '/home/me/heddle/',
   });
   expectToFit(exchanges);
   if (process.env.RECORD === 'exchanges') writeFileSync(RECORDING, `${JSON.stringify(exchanges, null, 1)}\n`);
@@ -78,8 +84,7 @@ async function catalogues(record: ExchangeRecord, { workspace }: RunningApp): Pr
   await record.ask('account/login/start', { type: 'apiKey', apiKey: 'sk-example', modelProvider: 'openai' });
   await record.ask('account/login/cancel', { loginId: 'none' });
   await record.ask('account/logout', { modelProvider: 'openai' });
-  for (const method of ['app/list', 'experimentalFeature/list', 'mcpServerStatus/list', 'model/list'])
-    await record.ask(method, { limit: 2 });
+  for (const method of ['app/list', 'experimentalFeature/list', 'model/list']) await record.ask(method, { limit: 2 });
   for (const method of ['hooks/list', 'skills/list']) await record.ask(method, { cwds: [workspace] });
   for (const method of ['plugin/list', 'plugin/installed', 'collaborationMode/list', 'remoteControl/status/read'])
     await record.ask(method);
@@ -124,10 +129,9 @@ async function turns(record: ExchangeRecord, { workspace }: RunningApp) {
 }
 
 async function reading(record: ExchangeRecord, threadId: string, turnId: string): Promise<void> {
-  await record.ask('thread/resume', { threadId });
-  await record.ask('thread/read', { threadId });
-  await record.ask('thread/list', { limit: 1 });
+  for (const method of ['thread/read', 'thread/resume']) await record.ask(method, { threadId });
   await record.ask('thread/loaded/list', {});
+  await record.ask('thread/list', { limit: 1 });
   await record.ask('thread/turns/list', { threadId, limit: 1 });
   const { data } = await record.ask('thread/items/list', { threadId, limit: 1 });
   await record.ask('thread/items/read', { threadId, turnId, itemIds: [data[0].item.id] });
@@ -256,6 +260,22 @@ async function programs(record: ExchangeRecord, { workspace: cwd }: RunningApp):
   await record.ask('process/resizePty', { processHandle: 'two', size });
   await record.ask('process/kill', { processHandle: 'two' });
   await client.notified('process/exited');
+}
+
+async function mcpServers(record: ExchangeRecord, { workspace }: RunningApp): Promise<void> {
+  const { client } = record;
+  const { thread } = await client.request('thread/start', { cwd: workspace });
+  const threadId: string = thread.id;
+  const isReady = (each: Received) => each.threadId === threadId && each.status === 'ready';
+  await client.notified('mcpServer/startupStatus/updated', isReady);
+  await record.ask('mcpServerStatus/list', { threadId });
+  const called = { threadId, server: 'demo' };
+  await record.ask('mcpServer/tool/call', { ...called, tool: 'echo', arguments: { text: 'hello' } });
+  await record.ask('mcpServer/resource/read', { ...called, uri: 'demo://hello' });
+  const asking = client.request('mcpServer/tool/call', { ...called, tool: 'ask', arguments: {} });
+  await record.answer('mcpServer/elicitation/request', { action: 'decline', content: null });
+  await asking;
+  await record.ask('config/mcpServer/reload');
 }
 
 async function ending(record: ExchangeRecord, threadId: string, turnId: string): Promise<void> {
