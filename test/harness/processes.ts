@@ -1,5 +1,6 @@
 // What tests of commands and processes need: their params, and the bytes that were told of them.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Received, TestClient } from './test-client.ts';
 
 /** Outside the sandbox. */
@@ -25,3 +26,15 @@ export async function printed(client: TestClient, name: string, text: string): P
 
 export const exited = (client: TestClient, processHandle: string): Promise<Received> =>
   client.notified('process/exited', (each) => each.processHandle === processHandle);
+
+/** How many processes run that have this text among their arguments. */
+export function programsWith(mark: string): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(mark);
+    } catch {
+      return false; // it has ended
+    }
+  }).length;
+}

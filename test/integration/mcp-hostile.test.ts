@@ -1,11 +1,10 @@
 // MCP servers of the worst kind: what one of them does is its own trouble, and nobody waits for it (BC-26, BC-30, BC-31).
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { programsWith } from '../harness/processes.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, startThread, startTurn } from '../harness/turns.ts';
@@ -262,39 +261,26 @@ describe('what a server is given', () => {
   });
 });
 
-/** Programs of this test that run, by the mark in their arguments. */
-function running(mark: string): number {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(join('/proc', pid, 'cmdline'), 'latin1').includes(mark);
-      } catch {
-        return false;
-      }
-    }).length;
-}
-
 test('programs of servers end with their thread, with a reload that leaves them out, and with the server', async () => {
   const mark = `mark-${process.pid}-${Date.now()}`;
   const marked = { command: process.execPath, args: [SCRIPT, 'child', mark] };
   const { server, client, threadId } = await started({ one: marked, two: marked });
   for (const name of ['one', 'two']) await told(client, name, 'ready');
-  expect(running(mark)).toBe(2);
+  expect(programsWith(mark)).toBe(2);
   const other = await startThread(client, { cwd: server.workspace });
   await client.notified(
     STATUS,
     (params) => params.threadId === other && params.name === 'two' && params.status === 'ready',
   );
-  expect(running(mark)).toBe(4);
+  expect(programsWith(mark)).toBe(4);
   for (let at = 0; at < 5; at++) await client.request('config/mcpServer/reload', {});
-  expect(running(mark)).toBe(4);
+  expect(programsWith(mark)).toBe(4);
   await client.request('config/value/write', { keyPath: 'mcp_servers.two', value: null, mergeStrategy: 'replace' });
   await client.request('config/mcpServer/reload', {});
-  await eventually('two to end', () => running(mark) === 2);
+  await eventually('two to end', () => programsWith(mark) === 2);
   await client.request('thread/delete', { threadId: other });
-  await eventually('those of the thread to end', () => running(mark) === 1);
+  await eventually('those of the thread to end', () => programsWith(mark) === 1);
   expect(threadId).not.toBe(other);
   await server.close();
-  expect(running(mark)).toBe(0);
+  expect(programsWith(mark)).toBe(0);
 }, 60_000);

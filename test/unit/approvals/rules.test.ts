@@ -4,9 +4,11 @@ import { describe, expect, test } from 'vitest';
 import {
   decideCommand,
   decideFileChange,
+  decideMcpCall,
   decidePermissions,
   type Facts,
   type FileFacts,
+  type McpFacts,
   type Verdict,
 } from '../../../src/approvals/rules.ts';
 import { type ApprovalPolicy, sandboxPolicyOf } from '../../../src/model/policy.ts';
@@ -187,5 +189,36 @@ describe('a change of files', () => {
     expect(decideFileChange(facts).rule).toBe(
       'the thread may only read files, and the approval policy is never to ask',
     );
+  });
+});
+
+describe('a call of a tool of an MCP server', () => {
+  const call = (members: Partial<McpFacts> = {}) =>
+    decideMcpCall({
+      ...{ policy: 'on-request', sandbox: sandboxPolicyOf('workspace-write'), mode: 'auto', hints: {} },
+      ...{ isGranted: false, isCapped: false, ...members },
+    }).decision;
+  const full = sandboxPolicyOf('danger-full-access');
+
+  test.each<[string, Partial<McpFacts>, Verdict['decision']]>([
+    ['without hints', {}, 'ask'],
+    ['that only reads', { hints: { readOnly: true } }, 'allow'],
+    ['that says that it reads and destroys', { hints: { readOnly: true, destructive: true } }, 'ask'],
+    ['that destroys nothing', { hints: { destructive: false } }, 'ask'],
+    ['that destroys nothing and stays here', { hints: { destructive: false, openWorld: false } }, 'allow'],
+    ['with full access', { sandbox: full }, 'ask'],
+    ['under never', { policy: 'never' }, 'deny'],
+    ['under never with full access', { policy: 'never', sandbox: full }, 'allow'],
+    ['that only reads, under untrusted', { policy: 'untrusted', hints: { readOnly: true } }, 'ask'],
+    ['under a granular policy with elicitations', { policy: { granular: GRANULAR } }, 'ask'],
+    ['under one without', { policy: { granular: { ...GRANULAR, mcp_elicitations: false } } }, 'deny'],
+    ['that was accepted', { isGranted: true }, 'allow'],
+    ['that the configuration allows', { mode: 'approve', policy: 'never' }, 'allow'],
+    ['that it asks about', { mode: 'prompt', hints: { readOnly: true } }, 'ask'],
+    ['that it asks about, under never', { mode: 'prompt', policy: 'never', sandbox: full }, 'deny'],
+    ['under the ceiling', { isCapped: true, mode: 'approve', isGranted: true, hints: { readOnly: true } }, 'ask'],
+    ['under the ceiling and never', { isCapped: true, policy: 'never', sandbox: full }, 'deny'],
+  ])('%s', (_, members, decision) => {
+    expect(call(members)).toBe(decision);
   });
 });
