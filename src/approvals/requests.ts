@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { UserAnswers, UserQuestion } from '../model/approval.ts';
 import { CommandAction, FileUpdateChange } from '../model/item.ts';
+import { JsonObject } from '../model/schema.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 /** What is checked again when the effect starts, and until when. */
@@ -185,7 +186,7 @@ export const elicitationRequest = request('mcpServer/elicitation/request', {
       z.object({
         ...elicitation,
         mode: z.literal('form'),
-        requestedSchema: z.record(z.string(), z.unknown()),
+        requestedSchema: z.looseObject({ type: z.literal('object'), properties: JsonObject() }),
         heddle: z.object({ ...evidence, itemId: z.string(), rule: z.string(), sandbox: z.literal('bare') }).optional(),
       }),
       z.object({ ...elicitation, mode: z.literal('url'), url: z.string(), elicitationId: z.string() }),

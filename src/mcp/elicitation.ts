@@ -2,8 +2,15 @@
 
 import { z } from 'zod';
 
+/** What a person is asked to fill in, as the server describes it. */
+interface Form {
+  readonly type: 'object';
+  readonly properties: Record<string, unknown>;
+  readonly [keyword: string]: unknown;
+}
+
 export type Elicitation =
-  | { readonly mode: 'form'; readonly message: string; readonly requestedSchema: Readonly<Record<string, unknown>> }
+  | { readonly mode: 'form'; readonly message: string; readonly requestedSchema: Form }
   | { readonly mode: 'url'; readonly message: string; readonly url: string; readonly elicitationId: string };
 
 export type ElicitationValue = string | number | boolean | string[];

@@ -28,7 +28,7 @@ const Status = () =>
     serverCapabilities: z.unknown().nullable(),
     toolListMeta: z.null(),
     /** By name, as the server describes them. */
-    tools: z.record(z.string(), z.looseObject({ name: z.string() })),
+    tools: z.record(z.string(), z.looseObject({ name: z.string(), inputSchema: JsonObject() })),
     toolsError: z.string().nullable(),
     resources: z.array(z.looseObject({ name: z.string(), uri: z.string() })),
     resourceTemplates: z.array(z.looseObject({ name: z.string(), uriTemplate: z.string() })),
@@ -97,7 +97,15 @@ export const mcpServerResourceRead = request('mcpServer/resource/read', {
       _meta: optional(freeJson(JsonObject())),
     }),
   result: () =>
-    z.object({ contents: z.array(z.looseObject({ uri: z.string() })), originCallId: z.string().nullable() }),
+    z.object({
+      contents: z.array(
+        z.union([
+          z.looseObject({ uri: z.string(), text: z.string() }),
+          z.looseObject({ uri: z.string(), blob: z.string() }),
+        ]),
+      ),
+      originCallId: z.string().nullable(),
+    }),
   queue: unqueued,
   needs: 'process',
   mutates: false,

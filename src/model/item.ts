@@ -157,7 +157,7 @@ const McpToolCallItem = schema(() =>
     readOnlyHint: z.boolean().nullable(),
     result: McpToolResult().nullable(),
     error: z.object({ message: z.string() }).nullable(),
-    durationMs: z.number().nullable(),
+    durationMs: z.int().nullable(),
     /** Ours: the server was asked, and whether it did what it was asked for is not known. */
     outcome: z.literal('unknown').optional(),
     ...times,
