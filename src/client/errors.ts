@@ -13,11 +13,11 @@ export type MutationState = 'unsent' | 'sent' | 'running' | 'unknown' | 'done';
 export class RequestError extends AppError {
   /** The JSON-RPC code of the server, or the one it would have used. */
   readonly code: number;
-  /** Of requests that change something. `unknown`: sent again with the same `idempotencyKey` it has its effect at most once. */
+  /** Of requests that change something. `unknown`: sent again with the same `idempotencyKey`, if it has one, it has its effect at most once. */
   readonly state: MutationState | undefined;
   readonly idempotencyKey: string | undefined;
 
-  constructor(error: AppError, mutation?: { readonly state: MutationState; readonly idempotencyKey: string }) {
+  constructor(error: AppError, mutation?: { readonly state: MutationState; readonly idempotencyKey?: string }) {
     super(error.kind, error.message, error.data, { cause: error });
     const { code } = error.data;
     this.code = typeof code === 'number' ? code : wireError(error).code;

@@ -6,19 +6,19 @@ import { AppError } from '../base/errors.ts';
 import type { initialize } from '../handshake/methods.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { NotificationMessage } from '../rpc/message.ts';
-import { Calls, type Mutation, type SendOptions } from './calls.ts';
-import type { Client, ClientOptions } from './client.ts';
+import { Calls, type SendOptions } from './calls.ts';
+import type { ClientOptions } from './client.ts';
 import type { Dial } from './dial.ts';
 import type { RequestError } from './errors.ts';
 import { Link, type LinkState } from './link.ts';
 import { Listeners } from './listeners.ts';
+import { Listening } from './listening.ts';
+import { type Mutation, Mutations } from './mutations.ts';
 import { type News, type NewsName, newsOf } from './news.ts';
 import { type ClientSettings, type ResolvedSettings, resolved } from './options.ts';
 import { OverloadGate } from './overload.ts';
-import { Places, threadIdOf } from './places.ts';
 import { HandlerTable, type QuestionHandler } from './question-handlers.ts';
 import type { Refusal } from './questions.ts';
-import { restoreThreads } from './restore.ts';
 import { Subscription } from './subscription.ts';
 import { type ResumeParams, startThread, type Thread, type ThreadParams } from './thread.ts';
 import { waitingClock } from './timing.ts';
@@ -60,17 +60,14 @@ export interface Tap {
   over(error?: AppError): void;
 }
 
-const SUBSCRIBING: ReadonlySet<string> = new Set(['thread/start', 'thread/resume', 'thread/fork']);
-const LEAVING: ReadonlySet<string> = new Set(['thread/closed', 'thread/deleted', 'thread/archived']);
-
 export class Heddle implements Closable {
   readonly #settings: ResolvedSettings;
   readonly #listeners = new Listeners<ClientEvents>();
   readonly #handlers: HandlerTable;
-  readonly #places = new Places();
   readonly #taps = new Set<Tap>();
   readonly #link: Link;
-  readonly #gate: OverloadGate;
+  readonly #mutations = new Mutations((mutation) => this.#listeners.emit('mutation', mutation));
+  readonly #listening: Listening;
   readonly #calls: Calls;
   #server: Result<typeof initialize> | undefined;
 
@@ -78,6 +75,15 @@ export class Heddle implements Closable {
     this.#settings = resolved(settings, dial);
     const { maxPendingRequests, requestTimeoutMs, connectTimeoutMs, reconnect } = this.#settings;
     this.#handlers = new HandlerTable(this.#settings.onServerRequest);
+    const gate = new OverloadGate(waitingClock, this.#settings.maxOverloadRetries);
+    this.#listening = new Listening({
+      gate,
+      clock: waitingClock,
+      timeoutMs: requestTimeoutMs,
+      link: () => this.#link,
+      gap: (gap) => this.#gap(gap),
+      lost: (threadId, error) => this.#lost(threadId, error),
+    });
     this.#link = new Link({
       dial,
       introduction: this.#introduction(),
@@ -85,18 +91,17 @@ export class Heddle implements Closable {
       connectTimeoutMs,
       clock: waitingClock,
       stderr: (text) => this.#listeners.emit('stderr', text),
-      restore: (client, signal) => this.#restore(client, signal),
+      restore: (client, signal) => this.#listening.restore(client, signal),
       changed: (state, error) => this.#changed(state, error),
     });
-    this.#gate = new OverloadGate(waitingClock, this.#settings.maxOverloadRetries);
     this.#calls = new Calls({
       link: this.#link,
-      gate: this.#gate,
+      gate,
       clock: waitingClock,
+      mutations: this.#mutations,
       maxPending: maxPendingRequests,
       timeoutMs: requestTimeoutMs,
-      changed: (mutation) => this.#listeners.emit('mutation', mutation),
-      answered: (method, params, result) => this.#answered(method, params, result),
+      answered: (method, params, result) => this.#listening.answered(method, params, result),
     });
   }
 
@@ -117,7 +122,7 @@ export class Heddle implements Closable {
 
   /** Requests that change something and whose end is not known, oldest first. */
   get mutations(): readonly Mutation[] {
-    return this.#calls.mutations();
+    return this.#mutations.list();
   }
 
   on<E extends keyof ClientEvents>(event: E, listener: (event: ClientEvents[E]) => void): () => void {
@@ -186,7 +191,7 @@ export class Heddle implements Closable {
 
   /** Starts a thread, or with `resume` goes on with one. */
   thread(params: ThreadParams | ResumeParams = {}, options?: SendOptions): Promise<Thread> {
-    return startThread(this, params, { seqOf: (id) => this.#places.seqOf(id) }, options);
+    return startThread(this, params, { seqOf: (id) => this.#listening.seqOf(id) }, options);
   }
 
   /** Takes no more requests, waits for the answers to those under way, then leaves; a server it started has ended when this settles. */
@@ -216,7 +221,7 @@ export class Heddle implements Closable {
   }
 
   #notified(message: NotificationMessage): void {
-    if (!this.#places.admit(message)) return;
+    if (!this.#listening.admit(message)) return;
     const { kind: _kind, ...plain } = message;
     this.#listeners.emit('notification', plain);
     const news = newsOf(message);
@@ -227,8 +232,8 @@ export class Heddle implements Closable {
       );
       return;
     }
-    if (news.method === 'turn/completed') this.#calls.turnEnded(news.params.turn.id);
-    if (LEAVING.has(news.method)) this.#places.left(threadIdOf(news.params) ?? '');
+    if (news.method === 'turn/completed') this.#mutations.turnEnded(news.params.turn.id);
+    this.#listening.heard(news);
     this.#tell(news);
   }
 
@@ -236,46 +241,22 @@ export class Heddle implements Closable {
     for (const tap of [...this.#taps]) tap.news(news);
   }
 
-  #answered(method: string, params: unknown, result: unknown): void {
-    const { threadId, afterEventSeq } = (params ?? {}) as { threadId?: string; afterEventSeq?: number | null };
-    if (method === 'thread/unsubscribe' && threadId !== undefined) this.#places.left(threadId);
-    if (!SUBSCRIBING.has(method)) return;
-    const { thread, headSeq } = result as { thread: { id: string }; headSeq?: number };
-    const isNew = method === 'thread/start';
-    this.#places.listening(
-      thread.id,
-      afterEventSeq ?? headSeq ?? (isNew ? (this.#places.seqOf(thread.id) ?? 0) : undefined),
-    );
-  }
-
-  #restore(client: Client, signal: AbortSignal): Promise<void> {
-    return restoreThreads(client, {
-      places: this.#places,
-      gate: this.#gate,
-      timeoutMs: this.#settings.requestTimeoutMs,
-      signal,
-      gap: (gap) => this.#gap(gap),
-      lost: (threadId, error) => this.#lost(threadId, error),
-    });
-  }
-
   #gap(params: News<'client/gap'>['params']): void {
-    for (const { id, status } of params.thread.turns) if (status !== 'inProgress') this.#calls.turnEnded(id);
+    for (const { id, status } of params.thread.turns) if (status !== 'inProgress') this.#mutations.turnEnded(id);
     this.#listeners.emit('gap', params);
     this.#tell({ method: 'client/gap', params });
   }
 
   #lost(threadId: string, error: RequestError): void {
-    this.#places.left(threadId);
     this.#listeners.emit('lost', { threadId, error });
     this.#tell({ method: 'client/lost', params: { threadId, error } });
   }
 
   #changed(state: LinkState, error: AppError | undefined): void {
-    if (state === 'reconnecting') this.#places.cut();
+    if (state === 'reconnecting') this.#listening.cut();
     this.#listeners.emit('state', error ? { state, error } : { state });
     if (state !== 'closed') return;
-    this.#calls.over();
+    this.#mutations.over();
     for (const tap of [...this.#taps]) tap.over(error);
     this.#taps.clear();
   }

@@ -79,7 +79,7 @@ export class Link {
 
   /** Whether a request that a cut left unanswered may be sent again. */
   get comesBack(): boolean {
-    return this.#parts.reconnect !== false && !this.#closing.signal.aborted;
+    return this.#parts.reconnect !== false && this.#state !== 'closed' && !this.#closing.signal.aborted;
   }
 
   readonly close = closeOnce(async () => {

@@ -6,10 +6,11 @@ import { dialWebSocket, type WebOptions } from './web-socket.ts';
 
 export { AppError, type ErrorKind, isAppError } from '../base/errors.ts';
 export * as protocol from '../protocol.ts';
-export type { Mutation, SendOptions } from './calls.ts';
+export type { SendOptions } from './calls.ts';
 export { type MutationState, RequestError } from './errors.ts';
 export type { ClientEvents, Heddle } from './heddle.ts';
 export type { LinkState, ReconnectOptions } from './link.ts';
+export type { Mutation } from './mutations.ts';
 export type { Gap, News, NewsName, NewsParams } from './news.ts';
 export type { ClientSettings } from './options.ts';
 export type { QuestionHandler, QuestionHandlers } from './question-handlers.ts';

@@ -135,6 +135,23 @@ test('a thread that is gone after a cut is told as lost, and its turn ends with 
   await asked;
 });
 
+test('a thread that the server lets go of is joined again, and not for ever', async () => {
+  const { client, line, thread } = await startedThread(new HostileServer());
+  const events = thread.events();
+  const letGo = { method: 'thread/closed', params: { threadId: 't' } };
+  line.say(delta(2), letGo);
+  expect(await resumedBehind(line)).toBe(2);
+  line.say(delta(2), delta(3));
+  expect((await read(events, 3)).map(({ method, seq }) => seq ?? method)).toEqual([2, 'thread/closed', 3]);
+  const losses = client.notifications('client/lost');
+  line.say(letGo);
+  for (let times = 1; times <= 5; times += 1) {
+    expect(await resumedBehind(line)).toBe(3);
+    line.say(letGo);
+  }
+  expect((await losses.next()).value.params).toMatchObject({ threadId: 't', error: { kind: 'unavailable' } });
+});
+
 test('an overloaded server is asked again to resume; a cut in between begins anew', async () => {
   const server = new HostileServer();
   const { line, thread } = await startedThread(server);

@@ -1,9 +1,9 @@
 // The client library against a server that answers wrongly, late, twice or not at all. C-025, C-026, C-035 to C-038, C-103, C-106, C-110.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Mutation } from '../../src/client/calls.ts';
 import { RequestError } from '../../src/client/errors.ts';
 import { connectWith } from '../../src/client/heddle.ts';
+import type { Mutation } from '../../src/client/mutations.ts';
 import { Subscription } from '../../src/client/subscription.ts';
 import { threadUnsubscribe } from '../../src/threads/thread-methods.ts';
 import { clientOf, closeClients, type FakeLine, HostileServer } from '../harness/hostile-server.ts';
@@ -159,6 +159,21 @@ test('a mutation tells what is known of it: sent, unknown after a cut, sent agai
   next.say({ id: third.id, result: { turnId: 'u' } });
   await expect(asked).resolves.toEqual({ turnId: 'u' });
   expect(states.map(({ state }) => state)).toEqual(['sent', 'unknown', 'sent', 'unknown', 'sent', 'done']);
+});
+
+test('what the server would do twice is not sent again, and what only reads is', async () => {
+  const server = new HostileServer();
+  const { client, line } = await clientOf(server);
+  const command = client.request('command/exec', { command: ['true'] }).catch((reason: unknown) => reason);
+  const read = client.request('thread/unsubscribe', { threadId: 'a' });
+  expect((await line.asked('command/exec')).params).not.toHaveProperty('idempotencyKey');
+  await line.asked('thread/unsubscribe');
+  line.cut();
+  const next = await server.ready();
+  next.say({ id: (await next.asked('thread/unsubscribe')).id, result: unsubscribed });
+  await expect(read).resolves.toEqual(unsubscribed);
+  expect(await command).toMatchObject({ kind: 'unavailable', state: 'unknown', idempotencyKey: undefined });
+  expect(client.mutations).toEqual([{ method: 'command/exec', state: 'unknown' }]);
 });
 
 test('without a way back every request ends, and the readers are told why', async () => {
