@@ -117,8 +117,11 @@ test('an overloaded server is asked again after its pause with the same key, by 
   line.say(...first.map(({ id }) => ({ id, error: OVERLOADED })));
   const keys = new Set(first.map(({ params }) => params?.idempotencyKey));
   expect(keys.size).toBe(count);
-  // Four come back and no fifth, before one of them is answered.
+  // Four come back and no fifth before one of them is answered, however long that takes.
   const four = await frames(line, 4);
+  const never = client.request('thread/read', { threadId: 'a' }, { timeoutMs: 100 });
+  await line.asked('thread/read');
+  await expect(never).rejects.toMatchObject({ data: { kind: 'timeout' } });
   const stop = client.request('turn/interrupt', { threadId: 'a', turnId: 'b' });
   const { id } = await line.asked('turn/interrupt');
   line.say({ id, result: { physicallySettled: true } });
