@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { AppError } from '../base/errors.ts';
+import { AppError, codeOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -18,6 +18,8 @@ const MAX_LOG_BYTES = 8 * 1024 * 1024;
 const START_MS = 20_000;
 /** A server gives its turns five seconds. */
 const STOP_MS = 10_000;
+/** How long somebody may have the directory without answering. */
+const PASSING_MS = 10_000;
 const POLL_MS = 50;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -31,13 +33,23 @@ interface Running {
   readonly address: string;
 }
 
-/** The server that answers on the directory's socket; `silent`: somebody has the directory and does not answer there. */
-async function look(directory: string): Promise<Running | 'silent' | undefined> {
+/** `passing`: somebody has the directory who starts, ends or hangs. `private`: by no socket can anybody reach who has it. */
+async function look(directory: string): Promise<Running | 'passing' | 'private' | undefined> {
   if (!(await isOwned(directory))) return undefined;
   const owner = await readOwner(directory);
-  const address = owner?.endpoints.find((each) => each.startsWith('unix://'));
-  if (!owner || !address) return 'silent';
-  return (await probe(address)).answers ? { owner, address } : 'silent';
+  if (!owner || owner.endpoints.length === 0) return 'passing';
+  const address = owner.endpoints.find((each) => each.startsWith('unix://'));
+  if (!address) return 'private';
+  return (await probe(address)).answers ? { owner, address } : 'passing';
+}
+
+/** The server that answers on the directory's socket, once it is clear; `silent`: somebody has the directory and answers nowhere. */
+export async function findServer(directory: string): Promise<Running | 'silent' | undefined> {
+  for (const deadline = performance.now() + PASSING_MS; ; await wait(POLL_MS)) {
+    const found = await look(directory);
+    if (found === 'private' || (found === 'passing' && performance.now() > deadline)) return 'silent';
+    if (found !== 'passing') return found;
+  }
 }
 
 const described = ({ owner, address }: Running): string =>
@@ -57,7 +69,7 @@ export async function startServer(
   directory: string,
   flags: readonly string[],
 ): Promise<(Running & { readonly isNew: boolean }) | 'silent'> {
-  const found = await look(directory);
+  const found = await findServer(directory);
   if (found === 'silent') return found;
   if (found) return { ...found, isNew: false };
   makeFolders(directory);
@@ -82,7 +94,7 @@ export async function startServer(
 
 /** Ends the server that runs; it settles and stores its turns first. */
 export async function stopDaemon(directory: string): Promise<ExitCode> {
-  const found = await look(directory);
+  const found = await findServer(directory);
   if (found === undefined) {
     say(`no server runs on ${directory}`);
     return EXIT.done;
@@ -91,13 +103,22 @@ export async function stopDaemon(directory: string): Promise<ExitCode> {
   const { owner } = found;
   if (owner.endpoints.includes('stdio://'))
     return complain(`the server (pid ${owner.pid}) belongs to the program that started it: end that one`);
-  process.kill(owner.pid, 'SIGTERM');
+  terminate(owner.pid);
   for (const deadline = performance.now() + STOP_MS; performance.now() < deadline; await wait(POLL_MS))
     if (!(await isOwned(directory))) {
       say(`stopped: pid ${owner.pid}`);
       return EXIT.done;
     }
   return complain(`the server (pid ${owner.pid}) has not ended within ${STOP_MS / 1000} s`);
+}
+
+/** It may have ended by itself meanwhile. */
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error;
+  }
 }
 
 export async function restartDaemon(directory: string, flags: readonly string[]): Promise<ExitCode> {
@@ -117,7 +138,7 @@ async function answering(directory: string, hasEnded: Promise<true>): Promise<Ru
   for (const deadline = performance.now() + START_MS; performance.now() < deadline; ) {
     const wasOver = isOver;
     const found = await look(directory);
-    if (found !== undefined && found !== 'silent') return found;
+    if (typeof found === 'object') return found;
     if (wasOver && found === undefined) return undefined;
     await wait(POLL_MS);
   }
