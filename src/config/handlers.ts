@@ -39,9 +39,9 @@ export function configHandlers({ source, cwd, loadedThreads }: ConfigHandlerOpti
       if (state.problem) throw configError(problemText(state.problem));
       return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });
     },
-    configRequirementsRead: async () => ({
+    configRequirementsRead: async (_params, { session }) => ({
       supportsIndependentSpeedModes: null,
-      requirements: source.requirements ? shownRequirements(source.requirements) : null,
+      requirements: source.requirements ? shownRequirements(source.requirements, session.principal) : null,
     }),
   });
 }
@@ -114,7 +114,8 @@ const GRANULAR = {
   },
 };
 
-function shownRequirements(requirements: Requirements) {
+/** The settings go to those who may read the others. */
+function shownRequirements(requirements: Requirements, { permissions }: Principal) {
   const { approvalPolicies, sandboxModes, settings } = requirements;
   const profiles = PROFILE_IDS.map((id) => [id, barredMode(modeOfProfile(id), requirements) === undefined] as const);
   return {
@@ -122,8 +123,7 @@ function shownRequirements(requirements: Requirements) {
     allowedSandboxModes: sandboxModes ? [...sandboxModes] : null,
     allowedPermissionProfiles: sandboxModes ? Object.fromEntries(profiles) : null,
     modelProvider: typeof settings.model_provider === 'string' ? settings.model_provider : null,
-    settings: masked(settings),
-    file: requirements.file,
+    ...(permissions.has('config') ? { settings: masked(settings), file: requirements.file } : {}),
   };
 }
 

@@ -6,7 +6,8 @@ const MASK = '********';
 
 /** Tables whose values are secrets or may carry one. */
 const SECRET_TABLES = new Set(['http_headers', 'query_params', 'env', 'set']);
-const SECRET_NAME = /(?:token|secret|password|passphrase|api_?key|authorization|credential|private_key)$/i;
+const SECRET_NAME =
+  /(?:token|secrets?|passw(?:or)?d|passphrase|authorization|cookie|credentials?|(?:api|access|private|secret|auth)[-_]?key)$/i;
 
 /** The same settings, every secret in them unreadable; names stay. */
 export function masked(table: Table): Table {
@@ -16,15 +17,19 @@ export function masked(table: Table): Table {
 function maskedValue(key: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => maskedValue(key, each));
   if (isTable(value)) {
-    return SECRET_TABLES.has(key) ? Object.fromEntries(Object.keys(value).map((name) => [name, MASK])) : masked(value);
+    const isSecret = SECRET_TABLES.has(key) || SECRET_NAME.test(key);
+    return isSecret ? Object.fromEntries(Object.keys(value).map((name) => [name, MASK])) : masked(value);
   }
-  if (typeof value !== 'string') return value;
-  return SECRET_NAME.test(key) ? MASK : withoutUserInfo(value);
+  if (typeof value === 'boolean' || value === null) return value;
+  if (SECRET_NAME.test(key)) return MASK;
+  return typeof value === 'string' ? plainAddress(value) : value;
 }
 
-/** An address without the name and password in it. */
-function withoutUserInfo(text: string): string {
-  return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/i, `$1${MASK}@`);
+/** An address without the name, password and query in it. */
+function plainAddress(text: string): string {
+  return text
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/i, `$1${MASK}@`)
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#\s]*\?)[^#\s]+/i, `$1${MASK}`);
 }
 
 /** A single value as it may be shown where its path is known. */

@@ -35,9 +35,11 @@ interface Overridden {
   readonly effectiveValue: unknown;
 }
 
-/** Who may work as whom, with what, where and how far: only administrators write these. */
+/** Who may work as whom, with what, where and how far, and what is deleted: only administrators write these. */
 const ADMIN_KEYS: ReadonlySet<string> = new Set([
+  'approval_policy',
   'backend',
+  'default_permissions',
   'model_provider',
   'model_providers',
   'mcp_servers',
@@ -47,6 +49,9 @@ const ADMIN_KEYS: ReadonlySet<string> = new Set([
   'plugins',
   'marketplaces',
   'remote',
+  'retention',
+  'sandbox_mode',
+  'sandbox_workspace_write',
 ]);
 
 /** All edits are on disk when it resolves, or none. Rejects as *forbidden* for settings that need `admin`. */

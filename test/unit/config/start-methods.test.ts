@@ -1,6 +1,6 @@
 // What clients ask at their start, over a connection: configuration, models, profiles and catalogues, in the declared shapes.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -13,6 +13,7 @@ import { catalogueHandlers } from '../../../src/config/catalogues.ts';
 import { configHandlers, configWarningOf } from '../../../src/config/handlers.ts';
 import { createConfigSource } from '../../../src/config/load.ts';
 import { configWarning } from '../../../src/config/methods.ts';
+import { type Requirements, readRequirements } from '../../../src/config/requirements.ts';
 import { Peer } from '../../../src/rpc/peer.ts';
 import { Router } from '../../../src/rpc/router.ts';
 import { skillsHandlers } from '../../../src/skills/handlers.ts';
@@ -49,8 +50,8 @@ const model = (id: string, more: Partial<Model> = {}): Model => ({
   ...more,
 });
 
-function connect(principal: Principal = localPrincipal, models: readonly Model[] = []) {
-  const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'] });
+function connect(principal: Principal = localPrincipal, models: readonly Model[] = [], requirements?: Requirements) {
+  const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'], requirements });
   const routes = [
     ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
     ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
@@ -83,6 +84,9 @@ model_providers:
     http_headers: {Authorization: Bearer ${SECRET}}
     query_params: {key: ${SECRET}}
     experimental_bearer_token: ${SECRET}
+    headers: {x-api-key: ${SECRET}, Cookie: ${SECRET}}
+    aws: {secret_access_key: ${SECRET}, credentials: {first: ${SECRET}}}
+  queried: {base_url: "https://host/v1?code=${SECRET}"}
 mcp_servers:
   demo: {command: demo, env: {TOKEN: ${SECRET}}, args: ["--url", "http://${SECRET}@127.0.0.1/"]}
 projects:
@@ -136,6 +140,19 @@ describe('config/read', () => {
       path: join(folder, 'config.yaml'),
       range: { start: { line: 2, column: 8 } },
     });
+  });
+});
+
+describe('configRequirements/read', () => {
+  it('shows the settings in it to those who may read the configuration', async () => {
+    const file = join(await realpath(folder), 'requirements.toml');
+    await writeFile(file, '[settings]\nmodel = "m"\n', { mode: 0o644 });
+    const requirements = await readRequirements(file, process.getuid?.());
+    const read = (principal: Principal) => connect(principal, [], requirements)('configRequirements/read');
+    expect(await read(localPrincipal)).toMatchObject({ requirements: { file, settings: { model: 'm' } } });
+    const { requirements: seen } = (await read(remotePrincipal)) as { requirements: object };
+    expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['settings']));
+    expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['file']));
   });
 });
 

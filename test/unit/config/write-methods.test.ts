@@ -179,7 +179,11 @@ describe('config/value/write', () => {
   it('leaves to administrators who may do what', async () => {
     const { write } = connect(operator);
     await write('model', 'a');
-    for (const key of ['projects./w.trust_level', 'model_providers.x.name', 'mcp_servers.x.command', 'remote.roots']) {
+    for (const key of [
+      ...['projects./w.trust_level', 'model_providers.x.name', 'mcp_servers.x.command', 'remote.roots'],
+      ...['sandbox_mode', 'default_permissions', 'sandbox_workspace_write.network_access', 'approval_policy'],
+      ...['retention.archived_days', '"sandbox_mode"'],
+    ]) {
       await expect(write(key, 'trusted')).rejects.toMatchObject({ data: { permission: 'admin' } });
     }
     await expect(
