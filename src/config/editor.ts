@@ -63,7 +63,7 @@ async function write({ file, edits, expectedVersion, ready }: Write): Promise<La
     throw writeError('configValidationError', `Invalid configuration: ${message}`);
   }
   const { editedYaml } = await import('./yaml-edit.ts');
-  const after = editedYaml(before ?? '', table);
+  const after = await editedYaml(before ?? '', table);
   const layer = layerOf(userLayerName(file), settings);
   if (after === (before ?? '')) return layer;
   ready(layer);

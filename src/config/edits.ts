@@ -2,7 +2,9 @@
 
 import type { JsonValue } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
-import { FORBIDDEN_NAMES, isTable, type Table } from './tables.ts';
+import { FORBIDDEN_NAMES, isTable, isTooDeep, type Table } from './tables.ts';
+
+const MAX_SEGMENTS = 64;
 
 export type MergeStrategy = 'replace' | 'upsert';
 
@@ -45,7 +47,10 @@ export function keyPathOf(text: string): readonly string[] {
 
 /** The settings after all edits, in their order. Throws as *invalid*. */
 export function edited(table: Table, edits: readonly ConfigEdit[]): Table {
-  return edits.reduce((before, edit) => applied(before, edit, edit.path, []), table);
+  const isDeep = edits.some(({ path, value }) => path.length > MAX_SEGMENTS || isTooDeep(value));
+  const after = isDeep ? undefined : edits.reduce((before, edit) => applied(before, edit, edit.path, []), table);
+  if (!after || isTooDeep(after)) throw writeError('configValidationError', 'settings are nested too deeply');
+  return after;
 }
 
 function applied(table: Table, edit: ConfigEdit, path: readonly string[], above: readonly string[]): Table {

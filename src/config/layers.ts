@@ -6,7 +6,7 @@ import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
 import { type ConfigProblem, firstFault, type Place } from './faults.ts';
 import { checkConfig } from './schema.ts';
-import { cleaned, isTable, leaves, merged, nested, type Table } from './tables.ts';
+import { cleaned, isTable, isTooDeep, leaves, merged, nested, type Table } from './tables.ts';
 
 export type LayerName =
   | { readonly type: 'user'; readonly file: string; readonly profile: null }
@@ -40,19 +40,21 @@ export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   // Loaded on use: most starts find no file.
   const { isMap, LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const [broken] = document.errors;
-  if (broken) return { problem: { message: broken.message, place: placeAt(broken.pos[0]) } };
+  let document: Document;
   let value: unknown;
   try {
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    const [broken] = document.errors;
+    if (broken) return { problem: { message: broken.message, place: placeAt(broken.pos[0]) } };
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     return { problem: { message: messageOf(error), place: placeAt(0) } };
   }
+  if (isTooDeep(value)) return { problem: { message: 'settings are nested too deeply', place: placeAt(0) } };
   const placeOf = (path: readonly PropertyKey[]) => placeAt(offsetOf(document, path));
   if (value === null || value === undefined) return { table: {}, placeOf };
   if (isMap(document.contents) && isTable(value)) return { table: value, placeOf };

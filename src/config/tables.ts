@@ -49,3 +49,11 @@ export function leaves(table: Table, prefix = ''): readonly string[] {
     return isTable(value) && Object.keys(value).length > 0 ? leaves(value, path) : [path];
   });
 }
+
+/** Deeper tables and lists are none of settings, nor are those that hold themselves. */
+const MAX_DEPTH = 64;
+
+export function isTooDeep(value: unknown, depth = 0): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return depth >= MAX_DEPTH || Object.values(value).some((each) => isTooDeep(each, depth + 1));
+}

@@ -1,5 +1,6 @@
 // Changes keys of a YAML text and nothing else: each change is spliced in, read again and compared before it counts.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import type { JsonValue } from '../base/canonical.ts';
@@ -16,29 +17,31 @@ const BYTE_ORDER_MARK = '\ufeff';
  * is a map or nothing. Throws as *invalid* where the text cannot be made to say that without touching other settings, such as
  * those that share a value by an anchor.
  */
-export function editedYaml(text: string, target: Table): string {
-  if (text.startsWith(BYTE_ORDER_MARK)) return BYTE_ORDER_MARK + editedYaml(text.slice(1), target);
-  let now = text;
+export async function editedYaml(text: string, target: Table): Promise<string> {
+  if (text.startsWith(BYTE_ORDER_MARK)) return BYTE_ORDER_MARK + (await editedYaml(text.slice(1), target));
+  let now = readText(text);
+  if (!now) throw new Error('only YAML that can be read is edited');
   for (;;) {
-    const document = parsed(now);
-    const before = document && tableOf(document);
-    if (!document || !before) throw new Error('only YAML that can be read is edited');
-    const path = firstDifference(before, target);
-    if (!path) return now;
-    now = step(now, document, before, target, path);
+    const path = firstDifference(now.table, target);
+    if (!path) return now.text;
+    now = step(now, target, path);
+    // Each step reads the whole file anew: whoever writes many settings does not keep everybody else waiting.
+    await nextTurn();
   }
 }
 
-/** Undefined: it cannot be read. */
-function parsed(text: string): Document | undefined {
-  const document = parseDocument(text, { keepSourceTokens: true, prettyErrors: false, logLevel: 'silent' });
-  return document.errors.length === 0 ? document : undefined;
+interface ReadText {
+  readonly text: string;
+  readonly document: Document;
+  readonly table: Table;
 }
 
-function tableOf(document: Document): Table | undefined {
+/** Undefined: it cannot be read. */
+function readText(text: string): ReadText | undefined {
   try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-    return isTable(value) ? value : undefined;
+    const document = parseDocument(text, { keepSourceTokens: true, prettyErrors: false, logLevel: 'silent' });
+    const table: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+    return document.errors.length === 0 && isTable(table) ? { text, document, table } : undefined;
   } catch {
     return undefined;
   }
@@ -58,15 +61,14 @@ function firstDifference(before: Table, target: Table): readonly string[] | unde
 const ownValue = (table: Table, key: string): unknown => (Object.hasOwn(table, key) ? table[key] : undefined);
 
 /** One setting nearer to the target. */
-function step(text: string, document: Document, before: Table, target: Table, path: readonly string[]): string {
+function step({ text, document, table }: ReadText, target: Table, path: readonly string[]): ReadText {
   const place = placeOf(document, path);
   const own = path.slice(0, place.depth + 1);
   const value = own.reduce<unknown>((inner, key) => (isTable(inner) ? ownValue(inner, key) : undefined), target);
-  const goal = withValue(before, own, value);
+  const goal = withValue(table, own, value);
   for (const change of changesFor(text, place, own, value as JsonValue | undefined)) {
-    const after = spliced(text, change);
-    const again = parsed(after);
-    if (again && isDeepStrictEqual(tableOf(again), goal)) return after;
+    const after = readText(spliced(text, change));
+    if (after && isDeepStrictEqual(after.table, goal)) return after;
   }
   throw refusal(text, own);
 }

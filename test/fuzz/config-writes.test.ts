@@ -121,10 +121,10 @@ function isWithin(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-test(`${ROUNDS} writes change their own bytes only`, { timeout: 60_000 + ROUNDS * 20 }, () => {
+test(`${ROUNDS} writes change their own bytes only`, { timeout: 60_000 + ROUNDS * 20 }, async () => {
   const seen = { written: 0, refused: 0, unreadable: 0 };
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 2 ** 31 - 1 }), (seed) => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (seed) => {
       const round = roundOf(seed);
       if (!round) {
         seen.unreadable += 1;
@@ -135,7 +135,7 @@ test(`${ROUNDS} writes change their own bytes only`, { timeout: 60_000 + ROUNDS 
       let after: string;
       try {
         target = edited(read(file.text), [edit]);
-        after = editedYaml(file.text, target);
+        after = await editedYaml(file.text, target);
       } catch (error) {
         if (!isAppError(error)) throw error;
         seen.refused += 1;

@@ -67,6 +67,8 @@ function connect(principal: Principal = localPrincipal, flags: readonly string[]
   return { call, write };
 }
 
+const nestedBy = (depth: number): unknown => (depth === 0 ? 1 : [nestedBy(depth - 1)]);
+
 const TEXT =
   '# mine\r\nmodel: "old" # why\r\n\r\nno_such_key: {a: 1}\r\nsandbox_workspace_write: # where\r\n    network_access: true\r\n# end';
 
@@ -138,12 +140,33 @@ describe('config/value/write', () => {
     ['below a text', 'model.x', 1, {}, 'configValidationError'],
     ['a prototype', 'a.__proto__.b', 1, {}, 'configValidationError'],
     ['a prototype in a value', 'a', JSON.parse('{"constructor": {"b": 1}}'), {}, 'configValidationError'],
+    ['what is nested without end', 'a', nestedBy(500), {}, 'configValidationError'],
+    ['a key without end', Array(500).fill('a').join('.'), 1, {}, 'configValidationError'],
   ])('refuses %s and leaves the file alone', async (_name, keyPath, value, more, code) => {
     await writeFile(file, TEXT);
     await expect(connect().write(keyPath, value, more)).rejects.toMatchObject({
       data: { config_write_error_code: code },
     });
     expect(await readFile(file, 'utf8')).toBe(TEXT);
+  });
+
+  it('lets others work while many settings are written', async () => {
+    await writeFile(file, 'many: {}\n');
+    const { call, write } = connect();
+    const order: string[] = [];
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, index]));
+    const writing = write('many', many, { mergeStrategy: 'upsert' }).then(() => order.push('written'));
+    await call('configRequirements/read', {}).then(() => order.push('read'));
+    await call('config/read', {}).then(() => order.push('read again'));
+    await writing;
+    expect(order).toEqual(['read', 'read again', 'written']);
+  });
+
+  it.each(['a: &a\n  b: *a\n', 'a: &a [*a]\n'])('refuses a file that holds itself: %j', async (text) => {
+    await writeFile(file, text);
+    const problem = `failed to load configuration: ${file}:1:1: settings are nested too deeply`;
+    await expect(connect().write('model', 'a')).rejects.toThrow(problem);
+    await expect(connect().call('config/read', {})).rejects.toThrow(problem);
   });
 
   it('refuses a file that cannot be read, with the place', async () => {
