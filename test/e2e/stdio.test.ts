@@ -124,13 +124,15 @@ test('whatever else is printed in the process lands on standard error (BC-05)', 
 });
 
 test.each([
-  ['an uncaught exception', `setTimeout(() => { throw new Error('injected'); }, 300);`],
-  ['an unhandled rejection', `setTimeout(() => { Promise.reject(new Error('injected')); }, 300);`],
+  ['an uncaught exception', `process.on('SIGUSR2', () => { throw new Error('injected'); });`],
+  ['an unhandled rejection', `process.on('SIGUSR2', () => { Promise.reject(new Error('injected')); });`],
 ])('%s ends it with code 1, its story on standard error, and the last line whole', async (_name, source) => {
   const preload = join(scratch(), 'fault.cjs');
   writeFileSync(preload, source);
   const program = new Program([...SERVER, '--data-dir', scratch()], { preload });
   await startTurn(program, 'say 100000 words at 1000 a second', scratch());
+  await program.said('stdout', /item\/agentMessage\/delta/);
+  program.child.kill('SIGUSR2');
   const { code, stdout, stderr } = await program.ended;
   expect(code).toBe(1);
   expect(stderr).toMatch(/a defect: Error: injected\n\s+at /);
