@@ -16,7 +16,7 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 
 export interface ProfileParts {
   readonly config: Pick<ConfigSource, 'load' | 'requirements'>;
-  /** What a relative folder is relative to. */
+  /** What a relative folder is relative to, unless the client said. */
   readonly cwd: string;
 }
 
@@ -24,7 +24,7 @@ export interface ProfileParts {
 export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[] {
   return implement(permissionProfileMethods, {
     permissionProfileList: async (params, { session }) => {
-      const { remote } = await config.load(params.cwd ? resolve(cwd, params.cwd) : undefined);
+      const { remote } = await config.load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
       const ceiling = session.principal.isLocal ? 'danger-full-access' : remote.sandbox;
       const profiles = PROFILE_IDS.map((id) => {
         const mode = modeOfProfile(id);

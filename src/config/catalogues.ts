@@ -8,7 +8,7 @@ import { implement, type Route } from '../rpc/router.ts';
 import { catalogueMethods } from './catalogue-methods.ts';
 
 export interface CatalogueParts {
-  /** The working directory of the server, which is meant where a client names none. */
+  /** The working directory of the server, which is meant where a client names none and has none of its own. */
   readonly cwd: string;
   /** Threads of a tenant that are loaded. */
   readonly loadedThreads: (tenant: string) => readonly string[];
@@ -17,8 +17,13 @@ export interface CatalogueParts {
 export function catalogueHandlers({ cwd, loadedThreads }: CatalogueParts): Route[] {
   const nothing = async (page: PageRequest) => ({ data: pageOf<never>([], page).data, nextCursor: null });
   return implement(catalogueMethods, {
-    hooksList: async ({ cwds }) => ({
-      data: foldersOf(cwds, cwd).map((folder) => ({ cwd: folder, hooks: [], warnings: [], errors: [] })),
+    hooksList: async ({ cwds }, { session }) => ({
+      data: foldersOf(cwds, session.client.cwd ?? cwd).map((folder) => ({
+        cwd: folder,
+        hooks: [],
+        warnings: [],
+        errors: [],
+      })),
     }),
     pluginList: async () => ({ marketplaces: [], marketplaceLoadErrors: [], featuredPluginIds: [] }),
     pluginInstalled: async () => ({ marketplaces: [], marketplaceLoadErrors: [] }),
@@ -34,7 +39,7 @@ export function catalogueHandlers({ cwd, loadedThreads }: CatalogueParts): Route
   });
 }
 
-/** The folders that a list is asked for, absolute; the server's own when none is named. */
+/** The folders that a list is asked for, absolute; `cwd` when none is named. */
 export function foldersOf(cwds: readonly string[] | null | undefined, cwd: string): readonly string[] {
   return cwds && cwds.length > 0 ? cwds.map((each) => resolve(cwd, each)) : [cwd];
 }

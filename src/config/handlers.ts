@@ -19,7 +19,7 @@ import { type WriteRequest, writeSettings } from './writes.ts';
 
 export interface ConfigHandlerOptions {
   readonly source: ConfigSource;
-  /** The working directory of the server, against which a relative `cwd` is read. */
+  /** The working directory of the server, against which a relative `cwd` is read unless the client said where it stands. */
   readonly cwd: string;
   /** Threads of a tenant that are loaded. */
   readonly loadedThreads: (tenant: string) => readonly string[];
@@ -34,7 +34,7 @@ export function configHandlers({ source, cwd, loadedThreads }: ConfigHandlerOpti
     configValueWrite: (params, context) => write({ ...params, edits: [params] }, context),
     configBatchWrite: (params, context) => write(params, context),
     configRead: async (params, { session }) => {
-      const folder = params.cwd ? resolve(cwd, params.cwd) : undefined;
+      const folder = params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined;
       const state = await source.state(folder);
       if (state.problem) throw configError(problemText(state.problem));
       return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });

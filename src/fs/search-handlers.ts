@@ -27,12 +27,12 @@ export function searchHandlers({ reaches, cwd, list, ...rest }: SearchHandlerPar
 
   async function begin(context: Context, roots: readonly string[], listener: SearchListener): Promise<FileSearch> {
     const reach = await reaches.of(context.session.principal);
-    const places = await Promise.all(roots.map((root) => placeOf(root, reach)));
+    const places = await Promise.all(roots.map((root) => placeOf(root, reach, context.session.client.cwd ?? cwd)));
     return new FileSearch(places, { ...rest, list: { ...list, reach } }, listener);
   }
 
-  async function placeOf(root: string, reach: Reach): Promise<SearchRoot> {
-    const path = resolve(cwd, root);
+  async function placeOf(root: string, reach: Reach, base: string): Promise<SearchRoot> {
+    const path = resolve(base, root);
     return { name: root, path: reach.isConfined ? await reach.real(path, 'target') : path };
   }
 

@@ -48,7 +48,7 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
         checkWishes(params);
         const source = await loaded(context, params.threadId);
         const { store } = await stored(context, params.threadId);
-        const adopted = await settingsAfter(source.meta.settings, params, session.principal, settings);
+        const adopted = await settingsAfter(source.meta.settings, params, session, settings);
         const at = await placeOf(params, source, store);
         const meta = forkedMeta(params, source.meta, adopted, session, parts);
         const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));

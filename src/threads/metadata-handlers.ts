@@ -48,7 +48,7 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
     threadSettingsUpdate: async ({ threadId, ...overrides }, context) => {
       const runtime = await loaded(context, threadId);
       const before = runtime.meta.settings;
-      const after = await settingsAfter(before, overrides, context.session.principal, settings);
+      const after = await settingsAfter(before, overrides, context.session, settings);
       context.afterReply(runtime.hold());
       const once = context.once({});
       if (after !== before) await runtime.change([{ type: 'settingsChanged', settings: after }], once);

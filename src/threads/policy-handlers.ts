@@ -23,16 +23,17 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
   const judged = async (params: Params<typeof policyMethods.policyExplain>, context: Context): Promise<Judged> => {
     const { threadId, cwd, approvalPolicy, sandbox, sandboxPolicy } = params;
     const wishes = { cwd, approvalPolicy, sandbox, sandboxPolicy };
-    const { principal } = context.session;
+    const { session } = context;
+    const { isLocal } = session.principal;
     if (threadId === undefined || threadId === null) {
       const { sandboxPolicy: _, ...start } = wishes;
-      const begun = await settingsOfStart(start, principal, settings);
-      const after = await settingsAfter(begun, { sandboxPolicy }, principal, settings);
-      return { settings: () => after, grants: new Grants(), isCapped: () => !principal.isLocal };
+      const begun = await settingsOfStart(start, session, settings);
+      const after = await settingsAfter(begun, { sandboxPolicy }, session, settings);
+      return { settings: () => after, grants: new Grants(), isCapped: () => !isLocal };
     }
     const { meta, runtime } = await access.stored(context, threadId);
-    const after = await settingsAfter(meta.settings, wishes, principal, settings);
-    return { settings: () => after, grants: runtime?.grants ?? new Grants(), isCapped: () => !principal.isLocal };
+    const after = await settingsAfter(meta.settings, wishes, session, settings);
+    return { settings: () => after, grants: runtime?.grants ?? new Grants(), isCapped: () => !isLocal };
   };
   return implement(policyMethods, {
     policyExplain: async (params, context) => {

@@ -13,25 +13,29 @@ import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts'
 import { isBelow } from '../fs/containment.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { Session } from '../rpc/session.ts';
 import { locate } from '../sandbox/places.ts';
 import type { ThreadOverrides, TurnOverrides } from './overrides.ts';
 
 export interface SettingsParts {
   readonly config: ConfigSource;
-  /** What relative folders are relative to. */
+  /** What relative folders are relative to, unless the client said. */
   readonly cwd: string;
   /** The backend's own default, where no model is configured. */
   readonly fallbackModel: () => Promise<string>;
   readonly takesImages: (settings: Pick<ThreadSettings, 'model' | 'modelProvider'>) => Promise<boolean>;
 }
 
+/** Who asks, and where relative folders begin for them. */
+export type Asker = Pick<Session, 'principal' | 'client'>;
+
 /** The settings of a thread that is about to start. Rejects as *invalid*, or as *forbidden* when wider than the operator allows. */
 export async function settingsOfStart(
   params: ThreadOverrides,
-  principal: Principal,
+  { principal, client }: Asker,
   parts: SettingsParts,
 ): Promise<ThreadSettings> {
-  const cwd = folder(params.cwd, parts.cwd);
+  const cwd = folder(params.cwd, client.cwd ?? parts.cwd);
   const loaded = await parts.config.load(cwd);
   const overrides = params.config ?? {};
   if (!principal.isLocal) checkRemoteOverrides(overrides);
@@ -85,7 +89,7 @@ function remoteDefault(params: ThreadOverrides, config: Config, principal: Princ
 export async function settingsAfter(
   before: ThreadSettings,
   params: Partial<ThreadOverrides & TurnOverrides>,
-  principal: Principal,
+  { principal, client }: Asker,
   parts: SettingsParts,
 ): Promise<ThreadSettings> {
   checkShared(params);
@@ -108,7 +112,7 @@ export async function settingsAfter(
       developerInstructions: params.developerInstructions,
     }),
     ...(await sandboxAfter(params, parts)),
-    ...foldersAfter(before, params, parts.cwd),
+    ...foldersAfter(before, params, client.cwd ?? parts.cwd),
     ...modeAfter(params),
   };
   if (JSON.stringify(after) === JSON.stringify(before)) return before;

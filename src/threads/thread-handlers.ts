@@ -48,8 +48,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const { session, afterReply } = context;
         checkEnvironments(params.environments);
         checkClientTools(params.dynamicTools ?? []);
-        const place = { ...settings, cwd: session.client.cwd ?? settings.cwd };
-        const wanted = withoutEnvironment(params, await settingsOfStart(params, session.principal, place));
+        const wanted = withoutEnvironment(params, await settingsOfStart(params, session, settings));
         const instructions = await instructionsOfStart(wanted, session.principal, parts.instructions);
         const adopted = { ...wanted, instructionSources: instructions.sources };
         const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
@@ -191,7 +190,7 @@ async function adoptOnResume(
   parts: SettingsParts,
 ): Promise<void> {
   const before = runtime.meta.settings;
-  const after = await settingsAfter(before, params, session.principal, parts);
+  const after = await settingsAfter(before, params, session, parts);
   if (after === before) return;
   const names = namesOfOverrides(before, after);
   if (runtime.activeTurnId !== undefined) {

@@ -61,7 +61,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         return reply;
       }
       const before = runtime.meta.settings;
-      const after = await settingsAfter(before, params, principal, settings);
+      const after = await settingsAfter(before, params, context.session, settings);
       await checkModalities(params.input, after, settings);
       // Also when nothing changes: the thread may have been begun by somebody who may do more.
       await checkMayRun(after, principal, settings);

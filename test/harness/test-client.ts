@@ -34,6 +34,8 @@ export interface Introduction {
   readonly experimentalApi?: boolean;
   readonly optOut?: readonly string[];
   readonly name?: string;
+  /** Where relative folders of the client begin. */
+  readonly cwd?: string;
 }
 
 type Match = (message: Received) => boolean;
@@ -61,10 +63,11 @@ export class TestClient {
     });
   }
 
-  async initialize({ experimentalApi = false, optOut = [], name = 'test' }: Introduction = {}): Promise<Received> {
+  async initialize({ experimentalApi = false, optOut = [], name = 'test', cwd }: Introduction = {}): Promise<Received> {
     const result = await this.request('initialize', {
       clientInfo: { name, title: null, version: '1' },
       capabilities: { experimentalApi, optOutNotificationMethods: optOut },
+      ...(cwd === undefined ? {} : { heddle: { cwd } }),
     });
     this.notify('initialized');
     return result;
