@@ -2,12 +2,12 @@
 
 import type { ReviewTarget } from '../agent/review.ts';
 import type { Once } from '../history/store.ts';
-import { newId, type TurnId } from '../model/ids.ts';
+import { newId } from '../model/ids.ts';
 import { compaction } from './compaction.ts';
 import type { OwnWork } from './own-work.ts';
 import { review } from './review.ts';
 import type { TurnSlot } from './turn-slot.ts';
-import { emptyTurn } from './turn-start.ts';
+import { emptyTurn, type TurnInput } from './turn-start.ts';
 import { type ShellRequest, UserShell } from './user-shell.ts';
 
 /**
@@ -53,12 +53,23 @@ export function startCompaction(slot: TurnSlot, once?: Once): Promise<() => void
   });
 }
 
+/** What is reviewed, and for whom. */
+export interface ReviewRequest extends Pick<TurnInput, 'turnId' | 'isCapped'> {
+  readonly target: ReviewTarget;
+}
+
 /** Accepts a turn in which the model reviews changes; like `startCompaction`. */
-export function startReview(slot: TurnSlot, turnId: TurnId, target: ReviewTarget, once?: Once): Promise<() => void> {
+export function startReview(slot: TurnSlot, wanted: ReviewRequest, once?: Once): Promise<() => void> {
+  const { turnId, target, isCapped } = wanted;
   const { backend, tools, clock, log } = slot.parts;
   return slot.mailbox.run(async () => {
     const { usage } = slot.log.stored.meta;
-    await slot.accept(emptyTurn(turnId), [], once, review(turnId, target, { backend, tools, clock, log, usage }));
+    await slot.accept(
+      emptyTurn(turnId, isCapped),
+      [],
+      once,
+      review(turnId, target, { backend, tools, clock, log, usage }),
+    );
     return () => slot.begin(turnId);
   });
 }

@@ -21,7 +21,8 @@ export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts
       const target = targetOf(params);
       const runtime = await registry.load(tenantOf(context), threadId);
       if (runtime.meta.archived) throw isArchived(threadId);
-      await checkMayRun(runtime.meta.settings, context.session.principal, settings);
+      const { principal } = context.session;
+      await checkMayRun(runtime.meta.settings, principal, settings);
       const turnId = newId();
       const reply = { turn: turnView(turnId, hintOf(target)), reviewThreadId: threadId };
       const release = runtime.hold();
@@ -30,7 +31,7 @@ export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts
         release();
         begin();
       });
-      begin = await runtime.startReview(turnId, target, context.once(reply));
+      begin = await runtime.startReview({ turnId, target, isCapped: !principal.isLocal }, context.once(reply));
       return reply;
     },
   });

@@ -6,6 +6,7 @@ import { takesImages } from '../agent/modalities.ts';
 import { hintOf, questionOf, quiet, REVIEW_INSTRUCTIONS, type ReviewTarget, reviewText } from '../agent/review.ts';
 import { CommandSessions } from '../agent/sessions.ts';
 import type { ToolParts } from '../agent/tools.ts';
+import { Grants } from '../approvals/grants.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
@@ -60,7 +61,8 @@ async function lookedAt(
   spent: () => TurnError | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  const port = { ...turn, settings: () => readingOnly(turn.settings()) };
+  // What was granted to the thread was not granted to its reviewers.
+  const port = { ...turn, settings: () => readingOnly(turn.settings()), grants: new Grants() };
   const reviewer = quiet(backend);
   const request = { ...requestOf(target, port), isBlind: !(await takesImages(backend, turn.settings())) };
   // Nobody else knows of what the reviewer runs.
@@ -76,12 +78,14 @@ async function lookedAt(
   return reviewer.words();
 }
 
-/** Nobody is asked, so that nothing can be allowed that changes what is reviewed. */
+/** Nobody is asked and no client is called, so that nothing can happen that changes what is reviewed. */
 const readingOnly = (settings: ThreadSettings): ThreadSettings => ({
   ...settings,
   approvalPolicy: 'never',
   sandboxPolicy: sandboxPolicyOf('read-only'),
   permissionProfile: null,
+  collaborationMode: null,
+  dynamicTools: [],
 });
 
 function requestOf(target: ReviewTarget, port: TurnPort): TurnRequest {

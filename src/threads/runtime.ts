@@ -1,6 +1,5 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
-import type { ReviewTarget } from '../agent/review.ts';
 import { CommandSessions } from '../agent/sessions.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';
@@ -15,7 +14,7 @@ import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.t
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
-import { startCompaction, startReview, startShell } from './own-turns.ts';
+import { type ReviewRequest, startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
 import { recover } from './recovery.ts';
 import { RunningTurn } from './running-turn.ts';
@@ -165,8 +164,8 @@ export class ThreadRuntime implements Closable {
   }
 
   /** Accepts a turn that reviews changes; *conflict* while a turn runs. */
-  startReview(turnId: TurnId, target: ReviewTarget, once?: Once): Promise<() => void> {
-    return startReview(this.#slot, turnId, target, once);
+  startReview(wanted: ReviewRequest, once?: Once): Promise<() => void> {
+    return startReview(this.#slot, wanted, once);
   }
 
   /** Changes how the rest of the turn asks its model; false: it does not run. */

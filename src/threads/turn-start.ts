@@ -35,13 +35,13 @@ export function startEvents(turn: TurnInput, shown: UserInput[] | undefined, atM
 }
 
 /** A turn without input. */
-export const emptyTurn = (turnId: TurnId): TurnInput => ({
+export const emptyTurn = (turnId: TurnId, isCapped = false): TurnInput => ({
   turnId,
   rootTurnId: undefined,
   input: [],
   clientId: null,
   outputSchema: undefined,
-  isCapped: false,
+  isCapped,
 });
 
 /** Input that a running turn has accepted. */

@@ -5,7 +5,7 @@ import { deferred } from '../../src/base/signals.ts';
 import { responses, type Step, startModelServer, status, stream } from '../harness/model-server.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { Received, TestClient } from '../harness/test-client.ts';
-import { completed, itemsOf, runTurn, startThread, text } from '../harness/turns.ts';
+import { completed, itemsOf, runTurn, startThread, startTurn, text } from '../harness/turns.ts';
 
 afterEach(cleanUp);
 
@@ -82,6 +82,25 @@ test('it reads and changes nothing, whatever the thread may do', async () => {
   expect(await readdir(server.workspace)).toEqual([]);
   expect(client.questions()).toEqual([]);
   await model.close();
+});
+
+test('what was granted to the thread is not granted to it, and it calls no client and asks nobody while people plan', async () => {
+  const server = await startApp();
+  const client = await server.connect({ experimentalApi: true });
+  const lookup = { type: 'function', name: 'lookup', description: 'Looks up', inputSchema: {} };
+  const threadId = await startThread(client, { cwd: server.workspace, dynamicTools: [lookup] });
+  const collaborationMode = { mode: 'plan', settings: { model: 'mock' } };
+  const first = await startTurn(client, threadId, 'run! echo x', { collaborationMode });
+  (await client.asked()).answer({ decision: 'acceptForSession' });
+  await completed(client, first);
+  const instructions = 'run! echo x\n\ncall lookup {}\n\npropose Mend it';
+  const { turn } = await start(client, threadId, { type: 'custom', instructions });
+  expect(await completed(client, turn.id)).toMatchObject({ status: 'completed' });
+  const shown = client.news('item/started').filter(({ turnId }) => turnId === turn.id);
+  expect(shown.map(({ item }) => item.type)).toEqual([
+    ...['enteredReviewMode', 'userMessage', 'exitedReviewMode', 'agentMessage'],
+  ]);
+  expect(client.questions()).toHaveLength(1);
 });
 
 describe('one that does not come to its end leaves review mode', () => {
