@@ -29,11 +29,36 @@ export const ClientTool = schema(() =>
 export type ClientTool = Infer<typeof ClientTool>;
 
 /**
- * What arguments must be. Throws for a schema that cannot be checked: one that is none, or that makes conditions (`if`, `not`,
- * `dependentRequired` and the like).
+ * What arguments must be, as far as that can be told in bounded time: patterns, and references below a choice, are left to the client.
+ * Throws for a schema that cannot be checked: one that is none, or that makes conditions (`if`, `not`, `dependentRequired` and the
+ * like).
  */
 export function argumentsShape(inputSchema: Readonly<Record<string, unknown>> | boolean): z.ZodType {
-  return freeJson(z.fromJSONSchema(inputSchema as Parameters<typeof z.fromJSONSchema>[0]));
+  return freeJson(z.fromJSONSchema(cheapPart(inputSchema) as Parameters<typeof z.fromJSONSchema>[0]));
+}
+
+const CHOICES: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
+/** Their members are schemas, whatever their names. */
+const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
+
+function cheapPart(schema: unknown, isBelowChoice = false): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => cheapPart(each, isBelowChoice));
+  if (schema === null || typeof schema !== 'object') return schema;
+  if (isBelowChoice && '$ref' in schema) return {};
+  // Without its patterns nobody knows which members are additional.
+  const { pattern: _, patternProperties, additionalProperties, ...rest } = schema as Record<string, unknown>;
+  const kept = patternProperties === undefined && additionalProperties !== undefined ? { additionalProperties } : {};
+  return mapped({ ...rest, ...kept }, (value, key) => {
+    if (VALUES.has(key)) return value;
+    if (MAPS.has(key)) return mapped(value, (each) => cheapPart(each, isBelowChoice));
+    return cheapPart(value, isBelowChoice || CHOICES.has(key));
+  });
+}
+
+function mapped(value: unknown, change: (value: unknown, key: string) => unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, change(each, key)]));
 }
 
 /** What a client's tool gives back. */

@@ -1,6 +1,7 @@
 // Tools of clients in the hands of a model: names, arguments that do not fit, and what comes back.
 
 import { expect, test } from 'vitest';
+import type { ToolHost } from '../../../../src/agent/backend.ts';
 import { clientToolsOf } from '../../../../src/agent/backends/client-tool.ts';
 import { house, PIXEL, turnOf } from './turn.ts';
 
@@ -77,4 +78,45 @@ test('images go to the model in their place; what is none is told in words', asy
       { type: 'text', text: 'behind' },
     ],
   });
+});
+
+const twice = ($ref: string) => (/60$/.test($ref) ? { type: 'object' } : { allOf: [{ $ref }, { $ref }] });
+
+test.each<[string, object, unknown]>([
+  ['a pattern', { properties: { id: { type: 'string', pattern: '^(a+)+$' } } }, { id: `${'a'.repeat(50)}!` }],
+  ['a pattern for names', { patternProperties: { '^(a+)+$': {} }, additionalProperties: false }, { aaa: 1 }],
+  [
+    'references that double at every level',
+    {
+      $defs: Object.fromEntries(
+        Array.from({ length: 60 }, (_, level) => [`d${level}`, twice(`#/$defs/d${level + 1}`)]),
+      ),
+      $ref: '#/$defs/d0',
+    },
+    {},
+  ],
+])('no schema keeps the server busy: %s is left to the client', async (_, inputSchema, given) => {
+  const tool = { type: 'function', name: 'slow', description: '', inputSchema: { type: 'object', ...inputSchema } };
+  const [slow] = clientToolsOf({ ...plain.settings, dynamicTools: [tool] });
+  const asked: unknown[] = [];
+  const tools: ToolHost = {
+    ...house(),
+    callClientTool: async (_, { arguments: wanted }) => {
+      asked.push(wanted);
+      return { success: true, content: [] };
+    },
+  };
+  expect(await slow!.run(callOf('slow', JSON.stringify(given)), turn, tools)).toMatchObject({ success: true });
+  expect(asked).toEqual([given]);
+});
+
+test('members that are named like words of a schema are checked', async () => {
+  const properties = { pattern: { type: 'string' }, anyOf: { $ref: '#/$defs/count' } };
+  const inputSchema = { type: 'object', properties, $defs: { count: { type: 'integer' } } };
+  const [odd] = clientToolsOf({
+    ...plain.settings,
+    dynamicTools: [{ type: 'function', name: 'odd', description: '', inputSchema }],
+  });
+  for (const given of [{ pattern: 1 }, { anyOf: 'x' }])
+    expect(await odd!.run(callOf('odd', JSON.stringify(given)), turn, house())).toMatchObject({ success: false });
 });
