@@ -50,7 +50,7 @@ export async function runBackend(run: BackendRun, signal: AbortSignal): Promise<
     };
     return untilDone(run, ask, signal);
   });
-  if (signal.aborted || result.status === 'interrupted') await ofThread.sessions.end([port.turnId]);
+  if (result.status === 'interrupted') await ofThread.sessions.end([port.turnId]);
   return { end: result, diff };
 }
 

@@ -321,3 +321,16 @@ test('no more than 64 run in a thread; the rest is refused to the model', async 
   const statuses = (await commandsOf(client, threadId)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 'failed')).toHaveLength(64);
 });
+
+test('an interrupt ends what the turn has left running, also when only a command of the user keeps the turn open', async () => {
+  const server = await startApp();
+  const { client, threadId } = await withThread(server);
+  const file = join(server.workspace, 'pids');
+  const turnId = await startTurn(client, threadId, `leave echo $$ > ${file}; while :; do sleep 60; done`);
+  await client.request('thread/shellCommand', { threadId, command: 'while :; do sleep 60; done' });
+  await itemCompleted(client, ({ type }) => type === 'agentMessage');
+  const [pid] = await pidsIn(file, 1);
+  expect(await client.request('turn/interrupt', { threadId, turnId })).toEqual(SETTLED);
+  expect(isRunning(pid!)).toBe(false);
+  expect(await terminals(client, threadId)).toEqual([]);
+});
