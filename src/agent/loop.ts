@@ -38,6 +38,8 @@ export interface LoopOptions {
  * and everything is handed to the log. Items of tools are completed by the tools.
  */
 export async function runTurn(options: LoopOptions, signal: AbortSignal): Promise<TurnStop> {
+  const spentAlready = options.spent();
+  if (spentAlready) return { status: 'failed', error: spentAlready };
   const recorder = new Recorder(options);
   try {
     for await (const events of options.backend.run(options.request, options.tools, signal)) {
