@@ -181,7 +181,7 @@ export class RunningTurn {
     } finally {
       stopTimer();
       while (this.#beside.size > 0) await Promise.all(this.#beside);
-      if (this.#abort.signal.aborted) await this.#parts.sessions.end([this.id]);
+      if (this.#abort.signal.aborted) await this.#parts.ofThread.sessions.end([this.id]);
       this.#isEnding = true;
     }
   }
