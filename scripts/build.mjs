@@ -193,6 +193,21 @@ const library = {
   logLevel: 'warning',
 };
 
+/** In one file, for pages that are not bundled themselves. */
+const libraryForPages = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2023',
+  minify: true,
+  entryPoints: { browser: 'src/client/web.ts' },
+  outdir: 'dist/client',
+  legalComments: 'none',
+  logLevel: 'warning',
+  plugins: [englishOnly, zodByParts],
+};
+
 function declareTypes() {
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
   const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', path.join(ROOT, 'tsconfig.build.json')], {
@@ -205,6 +220,7 @@ for (const folder of ['client', 'types']) fs.rmSync(path.join(ROOT, 'dist', fold
 declareTypes();
 await Promise.all([
   build(library),
+  build(libraryForPages),
   // A thread of its own is loaded from a file of its own.
   build({
     ...shared,

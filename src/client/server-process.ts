@@ -15,15 +15,21 @@ export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Until it is asked with a signal to end, and from there until it is killed, in milliseconds. */
-const LEAVE_MS = 10_000;
-const TERM_MS = 3_000;
+/** In milliseconds. */
+export interface Patience {
+  /** From the end of its input until it is asked with a signal to end. */
+  readonly leaveMs: number;
+  /** From there until it is killed. */
+  readonly termMs: number;
+}
+
+const PATIENCE: Patience = { leaveMs: 10_000, termMs: 3_000 };
 /** What is kept of the text beside the protocol, in characters. */
 const MAX_WORDS = 2_000;
 /** Servers of this protocol send no larger frame than this, in bytes. */
 const MAX_FRAME_BYTES = 8 * FRAME_LIMIT;
 
-export function dialProcess(options: SpawnOptions): Dial {
+export function dialProcess(options: SpawnOptions, patience = PATIENCE): Dial {
   return (hooks) =>
     new Promise((resolve, reject) => {
       const child = spawn(options.command, [...(options.args ?? [])], {
@@ -36,11 +42,11 @@ export function dialProcess(options: SpawnOptions): Dial {
           new AppError('unavailable', `cannot start ${options.command}: ${messageOf(error)}`, {}, { cause: error }),
         ),
       );
-      child.once('spawn', () => resolve(lineOf(child, hooks)));
+      child.once('spawn', () => resolve(lineOf(child, hooks, patience)));
     });
 }
 
-function lineOf(child: ChildProcessWithoutNullStreams, hooks: DialHooks): Line {
+function lineOf(child: ChildProcessWithoutNullStreams, hooks: DialHooks, patience: Patience): Line {
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     words = `${words}${text}`.slice(-MAX_WORDS);
@@ -51,20 +57,21 @@ function lineOf(child: ChildProcessWithoutNullStreams, hooks: DialHooks): Line {
     else child.once('exit', () => resolve());
   });
   // Whoever inherited its output may hold it open for ever; what it wrote itself is there soon.
-  void ended.then(() => waitingClock.timer(TERM_MS, () => child.stdout.destroy()));
+  void ended.then(() => waitingClock.timer(patience.termMs, () => child.stdout.destroy()));
   return {
     connection: childConnection(child, { frameLimit: MAX_FRAME_BYTES }),
-    end: () => endOf(child, ended),
+    end: () => endOf(child, ended, patience),
     lastWords: () => words,
   };
 }
 
 /** The end of its input asks it to finish and leave; one that does not is ended. */
-async function endOf(child: ChildProcessWithoutNullStreams, ended: Promise<void>): Promise<void> {
+async function endOf(child: ChildProcessWithoutNullStreams, ended: Promise<void>, patience: Patience): Promise<void> {
+  const { leaveMs, termMs } = patience;
   child.stdin.end();
   const stops = [
-    waitingClock.timer(LEAVE_MS, () => child.kill('SIGTERM')),
-    waitingClock.timer(LEAVE_MS + TERM_MS, () => child.kill('SIGKILL')),
+    waitingClock.timer(leaveMs, () => child.kill('SIGTERM')),
+    waitingClock.timer(leaveMs + termMs, () => child.kill('SIGKILL')),
   ];
   await ended;
   for (const stop of stops) stop();

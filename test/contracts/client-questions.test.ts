@@ -131,6 +131,15 @@ test('a handler may come later and go again; a listener that is told of notifica
   expect(await heard).toEqual({ method: 'x/y', params: { z: 1 }, emittedAtMs: 5 });
 });
 
+test('a flood of questions is bounded, and does not hold up answers', async () => {
+  const { client, line } = await asking({ [METHOD]: () => new Promise(() => {}) });
+  for (let id = 1; id <= 257; id += 1) line.say({ id, method: METHOD, params: PARAMS });
+  expect(await line.next()).toMatchObject({ id: 257, error: { code: -32001 } });
+  const asked = client.request('thread/unsubscribe', { threadId: 't' });
+  line.say({ id: (await line.asked('thread/unsubscribe')).id, result: { status: 'notLoaded' } });
+  await asked;
+});
+
 test('a cut aborts what was asked on that connection', async () => {
   const server = new HostileServer();
   const aborted = deferred();

@@ -199,6 +199,16 @@ test('without a way back every request ends, and the readers are told why', asyn
   await expect(client.notifications().next()).resolves.toMatchObject({ done: true });
 });
 
+test('a server that drops each connection after the handshake is not dialled for ever', async () => {
+  const server = new HostileServer();
+  const { client, line } = await clientOf(server);
+  const closed = new Promise((resolve) => client.on('state', ({ state }) => state === 'closed' && resolve(state)));
+  line.cut();
+  for (let attempt = 1; attempt <= 3; attempt += 1) (await server.ready()).cut();
+  await closed;
+  expect(server.dials).toBe(4);
+});
+
 test('a handshake that is refused is not tried again; one that is not answered ends in time', async () => {
   const server = new HostileServer();
   const { line } = await clientOf(server);

@@ -5,7 +5,9 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { EXECUTABLE, scratch } from './executable.ts';
+import { WebSocket } from 'ws';
+import type { Heddle } from '../../src/client/heddle.ts';
+import { EXECUTABLE, scratch, serve } from './executable.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -25,6 +27,22 @@ test('the example runs a turn and leaves', () => {
   const code = readFileSync(example, 'utf8');
   expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(20);
   expect(readFileSync(join(ROOT, 'docs/client.md'), 'utf8')).toContain(code.slice(code.indexOf('import')));
+});
+
+test('the file for pages needs no other', async () => {
+  const file = join(ROOT, 'dist/client/browser.js');
+  expect(readFileSync(file, 'utf8')).not.toMatch(/\bfrom\s*['"]|\bimport\s*[('"]/);
+  const { connect } = (await import(file)) as { connect: (options: object) => Promise<unknown> };
+  const socketClass = WebSocket;
+  const { program, address: url } = await serve(['--listen', 'ws://127.0.0.1:0', '--data-dir', scratch()]);
+  const [, tokenFile] = await program.said('stderr', /token file: (.+)\n/);
+  const token = readFileSync(tokenFile!, 'utf8').trim();
+  const client = (await connect({ name: 'page', version: '1', url, token, socketClass })) as Heddle;
+  const thread = await client.thread({ cwd: scratch() });
+  let text = '';
+  for await (const piece of thread.turn('say Hello page').text()) text += piece;
+  expect(text).toBe('Hello page');
+  await client.close();
 });
 
 const RIGHT = `
