@@ -1,11 +1,14 @@
 // The MCP servers of a process: their connections, and the requests about them.
 
+import { join } from 'node:path';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';
 import type { Children } from './children/spawn.ts';
 import type { ConfigSource } from './config/load.ts';
 import { mcpServersOf } from './config/mcp-servers.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
+import { LoginStore } from './mcp/login-store.ts';
+import { Logins } from './mcp/logins.ts';
 import { McpServers } from './mcp/servers.ts';
 import type { Route } from './rpc/router.ts';
 import type { ThreadRegistry } from './threads/registry.ts';
@@ -18,11 +21,13 @@ export interface McpParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly version: string;
+  readonly dataDirectory: string;
 }
 
 /** Nothing is connected before somebody needs it. */
-export function createMcpServers({ config, ...parts }: McpParts): McpServers {
-  return new McpServers({ ...parts, configured: async () => mcpServersOf(await config.load()) });
+export function createMcpServers({ config, dataDirectory, ...parts }: McpParts): McpServers {
+  const logins = new Logins({ store: new LoginStore(join(dataDirectory, 'mcp-auth.json')), clock: parts.clock });
+  return new McpServers({ ...parts, logins, configured: async () => mcpServersOf(await config.load()) });
 }
 
 export const mcpRoutes = (servers: McpServers, registry: ThreadRegistry, clock: Clock): Route[] =>

@@ -161,7 +161,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
       clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,
     };
-    const mcp = createMcpServers({ config, children, clock, log, environment, cwd, version });
+    const mcp = createMcpServers({
+      ...{ config, children, clock, log, environment, cwd, version },
+      dataDirectory: directory,
+    });
     const registry = new ThreadRegistry({
       history,
       backend,

@@ -22,7 +22,7 @@ import {
 } from './fs/search-methods.ts';
 import { fsChanged, watchMethods } from './fs/watch-methods.ts';
 import { capabilityMethods, handshakeMethods, initialized } from './handshake/methods.ts';
-import { mcpMethods, mcpServerStatusUpdated } from './mcp/methods.ts';
+import { mcpMethods, mcpServerOauthLoginCompleted, mcpServerStatusUpdated } from './mcp/methods.ts';
 import {
   commandOutputDelta as commandExecOutputDelta,
   commandMethods,
@@ -99,6 +99,7 @@ export const notifications = {
   processExited,
   fsChanged,
   mcpServerStatusUpdated,
+  mcpServerOauthLoginCompleted,
   fuzzyFileSearchSessionUpdated,
   fuzzyFileSearchSessionCompleted,
 };

@@ -1,14 +1,13 @@
 // Keys of model providers: from the environment, else kept in a file that only its owner reads.
 
-import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError, codeOf } from '../base/errors.ts';
-import { syncFolder } from '../base/folders.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { schema } from '../model/schema.ts';
+import { writeSecretFile } from './secret-file.ts';
 
 /** The file holds `{"version": 1, "keys": {<provider id>: <key>}}`. */
 const KeyFile = schema(() => z.looseObject({ version: z.literal(1), keys: z.record(z.string(), z.string()) }));
@@ -31,7 +30,7 @@ export function createKeyStore(dataDirectory: string): KeyStore {
       const keys = new Map(Object.entries(await readKeys(file)));
       edit(keys);
       if (keys.size === 0) await rm(file, { force: true });
-      else await writeKeys(file, Object.fromEntries(keys));
+      else await writeSecretFile(file, { version: 1, keys: Object.fromEntries(keys) });
     });
   return {
     stored: async (providerId) => {
@@ -61,26 +60,6 @@ async function readKeys(file: string): Promise<Readonly<Record<string, string>>>
       'unavailable',
       `${file} is not a file of keys written by this program; move it away or remove it`,
     );
-  }
-}
-
-async function writeKeys(file: string, keys: Readonly<Record<string, string>>): Promise<void> {
-  const folder = dirname(file);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = join(folder, `.auth-${randomBytes(6).toString('hex')}`);
-  try {
-    const handle = await open(draft, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify({ version: 1, keys }, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(draft, file);
-    await syncFolder(folder);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
   }
 }
 

@@ -32,13 +32,25 @@ export function headersOf(
   return { headers: all };
 }
 
+/** Of somebody who has logged in. */
+export interface Tokens {
+  current(): Promise<string | undefined>;
+  /** Instead of one that was refused. */
+  renewed(refused: string): Promise<string | undefined>;
+}
+
+export const namesWho = (headers: Readonly<Record<string, string>>): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+
 export function addressWire(
   Transport: typeof StreamableHTTPClientTransport,
   url: string,
   headers: Readonly<Record<string, string>>,
   clock: Clock,
+  tokens: Tokens | undefined,
 ): McpWire {
-  const inner = new Transport(new URL(url), { requestInit: { headers: { ...headers } }, fetch: boundedFetch });
+  const fetch = tokens ? authorised(tokens) : boundedFetch;
+  const inner = new Transport(new URL(url), { requestInit: { headers: { ...headers } }, fetch });
   const close = inner.close.bind(inner);
   let reason: string | undefined;
   return Object.defineProperties(inner, {
@@ -54,6 +66,24 @@ export function addressWire(
       }),
     },
   }) as StreamableHTTPClientTransport & McpWire;
+}
+
+/** Asks for the token anew with each request: whoever logs in helps all connections at once. */
+function authorised(tokens: Tokens): typeof boundedFetch {
+  const send = (url: string | URL, init: RequestInit | undefined, token: string | undefined) => {
+    const headers = new Headers(init?.headers);
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+    return boundedFetch(url, { ...init, headers });
+  };
+  return async (url, init) => {
+    const token = await tokens.current();
+    const response = await send(url, init, token);
+    if (response.status !== 401 || token === undefined) return response;
+    const other = await tokens.renewed(token);
+    if (other === undefined) return response;
+    await response.body?.cancel();
+    return send(url, init, other);
+  };
 }
 
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {

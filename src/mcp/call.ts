@@ -41,6 +41,8 @@ interface CallParts {
   /** Id of the request that was sent last. */
   readonly lastId: () => string | number;
   readonly endedBecause: () => string | undefined;
+  /** Told when it no longer takes who we are. */
+  readonly refused: (error: unknown) => void;
   /** It waits for people. */
   readonly isAsking: () => boolean;
 }
@@ -50,6 +52,7 @@ const CANCEL_MS = 2_000;
 /** With progress without end. */
 const MAX_CALL_MS = 6 * 3_600_000;
 
+const UNAUTHORIZED = 401;
 const NOT_KNOWN = 'whether it was carried out is not known';
 
 /** Never rejects. */
@@ -141,7 +144,11 @@ function answerOf(result: {
   };
 }
 
-function failureOf({ library, endedBecause }: CallParts, error: unknown): CallAnswer {
+function failureOf({ library, endedBecause, refused }: CallParts, error: unknown): CallAnswer {
+  if (error instanceof library.StreamableHTTPError && error.code === UNAUTHORIZED) {
+    refused(error);
+    return { kind: 'refused', message: 'the server asks who we are (401): log in to it', code: UNAUTHORIZED };
+  }
   const ended = endedBecause();
   if (ended !== undefined) return { kind: 'lost', message: `the server is gone (${ended}); ${NOT_KNOWN}` };
   if (error instanceof library.McpError) return { kind: 'refused', message: error.message, code: error.code };

@@ -95,6 +95,7 @@ export class McpConnection implements Closable {
         ...{ library, client, clock: this.#parts.clock, toolMs: this.server.toolMs },
         lastId: () => this.#lastId,
         endedBecause: () => this.#wire?.endedBecause,
+        refused: (error) => this.#fail(error),
         isAsking: () => this.#questions > 0,
       },
       call,

@@ -3,11 +3,12 @@
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
+import { deferred } from '../base/signals.ts';
 import type { ThreadId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { refusalOf } from './call.ts';
 import type { McpResources } from './inventory.ts';
-import { mcpMethods } from './methods.ts';
+import { mcpMethods, mcpServerOauthLoginCompleted } from './methods.ts';
 import { cappedResult } from './result.ts';
 import type { ServerSet, SetEntry } from './server-set.ts';
 import type { McpServers } from './servers.ts';
@@ -22,6 +23,8 @@ export interface McpHandlerParts {
 
 /** How long the list waits for servers that are starting, or tell what they have, in milliseconds. */
 const LIST_MS = 5_000;
+/** How long people may take to log in. */
+const LOGIN_SECONDS = 300;
 const NOTHING: McpResources = { resources: [], templates: [] };
 
 export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Route[] {
@@ -52,7 +55,7 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
           if (!isOfThread) await soon(connection?.begun ?? Promise.resolve(), undefined);
           const isFull = params.detail !== 'toolsAndAuthOnly' && connection?.state.kind === 'ready';
           const resources = isFull ? await soon(connection.resources(), NOTHING) : NOTHING;
-          return statusOf(entry, resources, { isOfThread });
+          return statusOf(entry, resources, { isOfThread, isLoggedIn: await servers.isLoggedIn(entry.server) });
         };
         return { ...page, data: await Promise.all(page.data.map(statusWith)) };
       }),
@@ -85,6 +88,19 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
         });
         return { contents: [...contents], originCallId: null };
       }),
+
+    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs }, { session, afterReply }) => {
+      const ended = deferred<{ readonly loginId: string; readonly error: string | undefined }>();
+      const options = { scope: scopes?.join(' '), timeoutMs: (timeoutSecs ?? LOGIN_SECONDS) * 1000 };
+      const begun = await servers.login(name, options, (loginId, error) => ended.resolve({ loginId, error }));
+      afterReply(() => {
+        void ended.promise.then(({ loginId, error }) => {
+          const end = { name, threadId: threadId ?? null, loginId, success: error === undefined };
+          session.notify(mcpServerOauthLoginCompleted, error === undefined ? end : { ...end, error });
+        });
+      });
+      return begun;
+    },
 
     configMcpServerReload: async () => {
       await servers.reload();

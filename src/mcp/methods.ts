@@ -121,7 +121,40 @@ export const configMcpServerReload = request('config/mcpServer/reload', {
   mutates: 'effect',
 });
 
-export const mcpMethods = { mcpServerStatusList, mcpServerToolCall, mcpServerResourceRead, configMcpServerReload };
+/** Answers with where people log in; how it ends is told by `mcpServer/oauthLogin/completed`. */
+export const mcpServerOauthLogin = request('mcpServer/oauth/login', {
+  params: () =>
+    z.object({
+      name: z.string(),
+      environmentId: optional(z.string()),
+      threadId: optional(z.string()),
+      clientRegistration: optional(z.enum(['auto', 'dcr'])),
+      scopes: optional(z.array(z.string())),
+      timeoutSecs: optional(z.int().min(1).max(3_600)),
+    }),
+  result: () => z.object({ authorizationUrl: z.string(), loginId: z.string() }),
+  queue: unqueued,
+  needs: 'admin',
+  mutates: 'effect',
+});
+
+export const mcpServerOauthLoginCompleted = notification('mcpServer/oauthLogin/completed', () =>
+  z.object({
+    name: z.string(),
+    threadId: z.string().nullable(),
+    loginId: z.string(),
+    success: z.boolean(),
+    error: z.string().optional(),
+  }),
+);
+
+export const mcpMethods = {
+  mcpServerStatusList,
+  mcpServerToolCall,
+  mcpServerResourceRead,
+  configMcpServerReload,
+  mcpServerOauthLogin,
+};
 
 export const mcpServerStatusUpdated = notification('mcpServer/startupStatus/updated', () =>
   z.object({

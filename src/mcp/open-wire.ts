@@ -7,7 +7,8 @@ import type { Log } from '../base/log.ts';
 import { childEnvironment } from '../children/environment.ts';
 import type { Children } from '../children/spawn.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
-import { addressWire, headersOf } from './address-wire.ts';
+import { addressWire, headersOf, namesWho } from './address-wire.ts';
+import type { Logins } from './logins.ts';
 import { programWire } from './program-wire.ts';
 import type { McpWire } from './wire.ts';
 
@@ -17,6 +18,7 @@ export interface WireParts {
   readonly log: Log;
   /** Our own; a program gets the plain part of it and what the configuration names. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logins: Logins;
   /** Absolute: where programs run that are told no other place. */
   readonly cwd: string;
 }
@@ -34,7 +36,14 @@ export async function openWire(
     case 'address': {
       const read = headersOf(endpoint, environment);
       if ('problem' in read) throw new AppError('invalid', read.problem);
-      return addressWire(library.StreamableHTTPClientTransport, endpoint.url, read.headers, clock);
+      const place = { name, url: endpoint.url };
+      const tokens = namesWho(read.headers)
+        ? undefined
+        : {
+            current: () => parts.logins.token(place),
+            renewed: (refused: string) => parts.logins.renewed(place, refused),
+          };
+      return addressWire(library.StreamableHTTPClientTransport, endpoint.url, read.headers, clock, tokens);
     }
     case 'program': {
       const { argv, cwd, env, passed } = endpoint;

@@ -1,10 +1,13 @@
 // All connections to MCP servers: a set for each thread that uses them, and one that requests without a thread share.
 
 import { type Closable, closeOnce } from '../base/close.ts';
+import { AppError } from '../base/errors.ts';
+import type { McpServer } from '../config/mcp-servers.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { Notification, ParamsInput } from '../rpc/declare.ts';
 import type { McpConnection } from './connection.ts';
 import { DECLINED, type Elicitation, type ElicitationAnswer } from './elicitation.ts';
+import type { Logins } from './logins.ts';
 import { mcpServerStatusUpdated } from './methods.ts';
 import { ServerSet, type SetParts } from './server-set.ts';
 
@@ -68,9 +71,30 @@ export class McpServers implements Closable {
     await Promise.all([...this.#sets].map((set) => set.reload()));
   }
 
+  async isLoggedIn({ name, endpoint }: McpServer): Promise<boolean> {
+    return endpoint.kind === 'address' && this.#parts.logins.isLoggedIn({ name, url: endpoint.url });
+  }
+
+  /** Begins a log-in; when it has ended well, connections that were refused are made anew, and then `ended` is told. */
+  async login(
+    name: string,
+    options: Parameters<Logins['begin']>[1],
+    ended: (loginId: string, error: string | undefined) => void,
+  ): ReturnType<Logins['begin']> {
+    const server = (await this.#parts.configured()).find((each) => each.name === name);
+    if (!server) throw new AppError('notFound', `unknown MCP server '${name}'`, { server: name });
+    if (server.endpoint.kind !== 'address')
+      throw new AppError('invalid', `the MCP server ${name} is a program: there is nothing to log in to`);
+    return this.#parts.logins.begin({ name, url: server.endpoint.url }, options, (loginId, error) => {
+      const done = error === undefined ? this.reload() : Promise.resolve();
+      void done.catch(() => {}).then(() => ended(loginId, error));
+    });
+  }
+
   readonly close = closeOnce(async () => {
     this.#shared?.cancelEnd();
     await Promise.all([...this.#sets].map((set) => set.close()));
+    await this.#parts.logins.close();
   });
 
   #openShared(): ServerSet {

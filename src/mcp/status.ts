@@ -11,7 +11,7 @@ type Status = ResultInput<typeof mcpServerStatusList>['data'][number];
 export function statusOf(
   { server, connection }: SetEntry,
   resources: McpResources,
-  options: { readonly isOfThread: boolean },
+  options: { readonly isOfThread: boolean; readonly isLoggedIn: boolean },
 ): Status {
   const { info, capabilities } = connection?.identity ?? { info: undefined, capabilities: undefined };
   const isConnected = connection?.state.kind === 'ready';
@@ -29,12 +29,12 @@ export function statusOf(
     toolsError: toolsErrorOf(connection),
     resources: [...resources.resources],
     resourceTemplates: [...resources.templates],
-    ...identityFacts(server, connection),
+    authStatus: authStatus(server, connection, options.isLoggedIn),
     heddle: {
       enabled: server.isEnabled,
       required: server.isRequired,
       connected: isConnected,
-      authenticated: isAuthenticated(server, connection),
+      authenticated: isAuthenticated(server, connection, options.isLoggedIn),
       callable: isConnected && tools.length > 0,
     },
   };
@@ -63,16 +63,25 @@ function toolsErrorOf(connection: McpConnection | undefined): string | null {
 const hasSecret = ({ endpoint }: SetEntry['server']): boolean =>
   endpoint.kind === 'address' && (endpoint.tokenVariable !== null || Object.keys(endpoint.secretHeaders).length > 0);
 
-function identityFacts(server: SetEntry['server'], connection: McpConnection | undefined): Pick<Status, 'authStatus'> {
+function authStatus(
+  server: SetEntry['server'],
+  connection: McpConnection | undefined,
+  isLoggedIn: boolean,
+): Status['authStatus'] {
   const state = connection?.state;
-  if (state?.kind === 'failed' && state.needsLogin) return { authStatus: 'notLoggedIn' };
-  return { authStatus: hasSecret(server) ? 'bearerToken' : 'unsupported' };
+  if (state?.kind === 'failed' && state.needsLogin) return 'notLoggedIn';
+  if (hasSecret(server)) return 'bearerToken';
+  return isLoggedIn ? 'oAuth' : 'unsupported';
 }
 
-function isAuthenticated(server: SetEntry['server'], connection: McpConnection | undefined): boolean | null {
+function isAuthenticated(
+  server: SetEntry['server'],
+  connection: McpConnection | undefined,
+  isLoggedIn: boolean,
+): boolean | null {
   const state = connection?.state;
   if (state?.kind === 'failed' && state.needsLogin) return false;
-  return state?.kind === 'ready' && hasSecret(server) ? true : null;
+  return state?.kind === 'ready' && (hasSecret(server) || isLoggedIn) ? true : null;
 }
 
 function infoOf(info: NonNullable<McpIdentity['info']>): NonNullable<Status['serverInfo']> {

@@ -1,0 +1,181 @@
+// Logging in to MCP servers (OAuth): by a browser of the user once, by refreshing from then on, for all connections alike.
+
+import { randomBytes } from 'node:crypto';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { Clock } from '../base/clock.ts';
+import { type Closable, closeOnce } from '../base/close.ts';
+import { AppError, messageOf } from '../base/errors.ts';
+import { deferred, onAbort } from '../base/signals.ts';
+import { newId } from '../model/ids.ts';
+import { openLoginCallback } from './login-callback.ts';
+import type { Credentials, LoginStore } from './login-store.ts';
+
+/** What is logged in to: another address is another server. */
+export interface LoginPlace {
+  readonly name: string;
+  readonly url: string;
+}
+
+export interface LoginsParts {
+  readonly store: LoginStore;
+  readonly clock: Clock;
+}
+
+/** Milliseconds before its end from which on a token is renewed. */
+const EARLY_MS = 30_000;
+/** How long servers may take to say how one logs in, or to give tokens, in milliseconds. */
+const ANSWER_MS = 30_000;
+
+const keyOf = ({ name, url }: LoginPlace): string => `${name} ${url}`;
+
+export class Logins implements Closable {
+  readonly #parts: LoginsParts;
+  readonly #life = new AbortController();
+  /** One at a time for each server, however many need it. */
+  readonly #renewals = new Map<string, Promise<string | undefined>>();
+
+  constructor(parts: LoginsParts) {
+    this.#parts = parts;
+  }
+
+  /** Something is stored for it; it may have lost its worth. */
+  async isLoggedIn(place: LoginPlace): Promise<boolean> {
+    return (await this.#parts.store.get(keyOf(place))) !== undefined;
+  }
+
+  /** A token for the next request; undefined: nobody has logged in. */
+  async token(place: LoginPlace): Promise<string | undefined> {
+    const known = await this.#parts.store.get(keyOf(place));
+    if (!known) return undefined;
+    const { expiresAtMs, tokens } = known;
+    const isLate = expiresAtMs !== null && this.#parts.clock.now() > expiresAtMs - EARLY_MS;
+    return isLate && tokens.refresh_token ? this.renewed(place, tokens.access_token) : tokens.access_token;
+  }
+
+  /** Another token than the one that was refused; undefined: there is none to be had without a new log-in. */
+  async renewed(place: LoginPlace, refused: string): Promise<string | undefined> {
+    const key = keyOf(place);
+    const known = await this.#parts.store.get(key);
+    // Somebody else has renewed it meanwhile.
+    if (known && known.tokens.access_token !== refused) return known.tokens.access_token;
+    if (!known?.tokens.refresh_token) return undefined;
+    const running = this.#renewals.get(key) ?? this.#renew(place, known);
+    this.#renewals.set(key, running);
+    return running.finally(() => this.#renewals.delete(key));
+  }
+
+  /**
+   * Begins a log-in; `ended` is told once, when it is over. Rejects as *unavailable* when the server does not say how one logs in.
+   */
+  async begin(
+    place: LoginPlace,
+    options: { readonly scope: string | undefined; readonly timeoutMs: number },
+    ended: (loginId: string, error: string | undefined) => void,
+  ): Promise<{ readonly authorizationUrl: string; readonly loginId: string }> {
+    const loginId = newId();
+    const state = randomBytes(24).toString('base64url');
+    const callback = await openLoginCallback(state);
+    const flow = new Flow(callback.url, state, options.scope);
+    try {
+      const { auth } = await import('./library.ts');
+      const request = { serverUrl: place.url, ...(options.scope === undefined ? {} : { scope: options.scope }) };
+      await this.#inTime(auth(flow.provider, request), ANSWER_MS);
+      const { authorizationUrl } = flow;
+      if (!authorizationUrl) throw new AppError('unavailable', 'it does not say where to log in');
+      const finish = async () => {
+        const code = await this.#inTime(callback.code, options.timeoutMs);
+        await this.#inTime(auth(flow.provider, { ...request, authorizationCode: code }), ANSWER_MS);
+        await this.#parts.store.set(keyOf(place), credentialsOf(flow, this.#parts.clock.now()));
+      };
+      void finish()
+        .then(
+          () => ended(loginId, undefined),
+          (error: unknown) => ended(loginId, messageOf(error).slice(0, 1_000)),
+        )
+        .finally(() => callback.close());
+      return { authorizationUrl: authorizationUrl.href, loginId };
+    } catch (error) {
+      await callback.close();
+      throw new AppError('unavailable', `cannot log in to the MCP server ${place.name}: ${messageOf(error)}`);
+    }
+  }
+
+  readonly close = closeOnce(async () => {
+    this.#life.abort();
+    await Promise.allSettled(this.#renewals.values());
+  });
+
+  async #renew(place: LoginPlace, known: Credentials): Promise<string | undefined> {
+    const flow = new Flow('http://127.0.0.1/callback', '', undefined, known);
+    const { auth } = await import('./library.ts');
+    try {
+      await this.#inTime(auth(flow.provider, { serverUrl: place.url }), ANSWER_MS);
+    } catch {
+      return undefined; // it is as if nobody had logged in, until somebody does
+    }
+    if (flow.authorizationUrl !== undefined || flow.tokens === known.tokens) return undefined;
+    await this.#parts.store.set(keyOf(place), credentialsOf(flow, this.#parts.clock.now()));
+    return flow.tokens?.access_token;
+  }
+
+  #inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+    const over = deferred<never>();
+    over.promise.catch(() => {});
+    const stop = this.#parts.clock.timer(ms, () => over.reject(new AppError('unavailable', 'it took too long')));
+    const free = onAbort(this.#life.signal, () => over.reject(new AppError('unavailable', 'the server stops')));
+    return Promise.race([work, over.promise]).finally(() => {
+      stop();
+      free();
+    });
+  }
+}
+
+/** What the library keeps while it works; nothing of it is stored before it has ended well. */
+class Flow {
+  client: OAuthClientInformationMixed | undefined;
+  tokens: OAuthTokens | undefined;
+  authorizationUrl: URL | undefined;
+  readonly provider: OAuthClientProvider;
+  #verifier = '';
+
+  constructor(redirectUrl: string, state: string, scope: string | undefined, known?: Credentials) {
+    this.client = known?.client;
+    this.tokens = known?.tokens;
+    this.provider = {
+      redirectUrl,
+      clientMetadata: {
+        client_name: 'heddle',
+        redirect_uris: [redirectUrl],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+        ...(scope === undefined ? {} : { scope }),
+      },
+      state: () => state,
+      clientInformation: () => this.client,
+      saveClientInformation: (client) => {
+        this.client = client;
+      },
+      tokens: () => this.tokens,
+      saveTokens: (tokens) => {
+        // A server that gives no new one goes on with the old.
+        const refresh = tokens.refresh_token ?? this.tokens?.refresh_token;
+        this.tokens = refresh === undefined ? tokens : { ...tokens, refresh_token: refresh };
+      },
+      redirectToAuthorization: (url) => {
+        this.authorizationUrl = url;
+      },
+      saveCodeVerifier: (verifier) => {
+        this.#verifier = verifier;
+      },
+      codeVerifier: () => this.#verifier,
+    };
+  }
+}
+
+function credentialsOf({ client, tokens }: Flow, nowMs: number): Credentials {
+  if (!client || !tokens) throw new AppError('unavailable', 'the server gave no token');
+  const { expires_in: seconds } = tokens;
+  return { client, tokens, expiresAtMs: seconds === undefined ? null : nowMs + seconds * 1000 };
+}
