@@ -150,8 +150,7 @@ export const METHOD_GROUPS: readonly MethodGroup[] = [
     experimental: ['collaborationMode/list'],
   },
   {
-    reason:
-      'logging in to MCP servers, and streams of their events, are not supported: name a token by bearer_token_env_var',
+    reason: 'streams of events of MCP servers are not supported',
     stable: [
       'config/mcpServer/reload',
       'mcpServer/oauth/login',

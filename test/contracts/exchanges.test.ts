@@ -8,11 +8,16 @@ import { afterEach, expect, test } from 'vitest';
 import { notifications, requests, serverRequests } from '../../src/protocol.ts';
 import type { Notification, Request } from '../../src/rpc/declare.ts';
 import { ExchangeRecord, type Exchanges } from '../harness/exchange-record.ts';
+import { LoginServer } from '../harness/login-server.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import type { Received } from '../harness/test-client.ts';
 import { completed, text } from '../harness/turns.ts';
 
-afterEach(cleanUp);
+let login: LoginServer | undefined;
+afterEach(async () => {
+  await cleanUp();
+  login?.close();
+});
 
 const base64 = (words: string): string => Buffer.from(words).toString('base64');
 const size = { rows: 24, cols: 80 };
@@ -24,7 +29,9 @@ const RECORDING = fileURLToPath(new URL('../fixtures/exchanges.json', import.met
 
 test('a session that uses every method (L-044)', async () => {
   const sandbox = async () => ({ isAvailable: false, reason: 'none', advice: 'none' }) as const;
-  const server = await startApp({ sandbox, config: { mcp_servers: { demo: DEMO } } });
+  login = await LoginServer.start();
+  const mcp_servers = { demo: DEMO, tickets: { url: login.url, enabled: false } };
+  const server = await startApp({ sandbox, config: { mcp_servers } });
   const record = new ExchangeRecord(await server.dial());
   await handshake(record);
   await catalogues(record, server);
@@ -42,6 +49,8 @@ test('a session that uses every method (L-044)', async () => {
     [server.dataDirectory]: '/home/me/.heddle',
     [process.env.SHELL ?? '/bin/bash']: '/bin/bash',
     [process.execPath]: 'node',
+    [login.base]: 'https://tickets.example',
+    [encodeURIComponent(login.base)]: encodeURIComponent('https://tickets.example'),
     [ROOT]: '/home/me/heddle/',
   });
   expectToFit(exchanges);
@@ -276,6 +285,9 @@ async function mcpServers(record: ExchangeRecord, { workspace }: RunningApp): Pr
   await record.answer('mcpServer/elicitation/request', { action: 'decline', content: null });
   await asking;
   await record.ask('config/mcpServer/reload');
+  const { authorizationUrl } = await record.ask('mcpServer/oauth/login', { name: 'tickets', scopes: ['read'] });
+  await fetch(authorizationUrl);
+  await client.notified('mcpServer/oauthLogin/completed');
 }
 
 async function ending(record: ExchangeRecord, threadId: string, turnId: string): Promise<void> {
