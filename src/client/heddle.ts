@@ -170,12 +170,16 @@ export class Heddle implements Closable {
     return this.subscribe(isWanted) as AsyncIterableIterator<unknown> as AsyncIterableIterator<News<M>>;
   }
 
-  /** The same with any choice. */
-  subscribe(isWanted: (news: News) => boolean): Subscription<News> {
+  /** The same with any choice, up to the one behind which nothing can come. */
+  subscribe(isWanted: (news: News) => boolean, isLast: (news: News) => boolean = () => false): Subscription<News> {
     const subscription = new Subscription<News>(() => stop());
     const stop = this.tap({
       news: (news) => {
-        if (isWanted(news)) subscription.push(news);
+        if (!isWanted(news)) return;
+        subscription.push(news);
+        if (!isLast(news)) return;
+        subscription.end();
+        stop();
       },
       over: (error) => subscription.end(error),
     });

@@ -32,7 +32,7 @@ export class Thread {
 
   /**
    * Everything that is told of this thread, once and in order, over all connections. `client/gap` stands where events are
-   * missing; behind `client/lost` nothing comes. Of a thread resumed with `afterEventSeq` the first call gives what was told since.
+   * missing; it ends behind `client/lost` and `thread/deleted`. Of a thread resumed with `afterEventSeq` the first call gives what was told since.
    */
   events(): AsyncIterableIterator<News> {
     const early = this.#early;
@@ -54,7 +54,10 @@ export class Thread {
 }
 
 function eventsOf(client: Heddle, threadId: string): Subscription<News> {
-  return client.subscribe((news) => isOfThread(news, threadId));
+  return client.subscribe(
+    (news) => isOfThread(news, threadId),
+    ({ method }) => method === 'client/lost' || method === 'thread/deleted',
+  );
 }
 
 export async function startThread(

@@ -5,7 +5,7 @@ import { type Deferred, deferred } from '../base/signals.ts';
 import type { SendOptions } from './calls.ts';
 import type { Heddle, Tap } from './heddle.ts';
 import { isOfThread, type News, turnIdOf } from './news.ts';
-import { Subscription } from './subscription.ts';
+import { MAX_WAITING, Subscription } from './subscription.ts';
 import type { RequestParams, RequestResult } from './typed.ts';
 
 type TurnView = RequestResult<'turn/start'>['turn'];
@@ -45,7 +45,10 @@ export class Turn implements AsyncIterable<News> {
     };
     const answered = ({ turn }: RequestResult<'turn/start'>) => this.#accepted(turn.id);
     this.started = client.send('turn/start', params, options, answered).then(({ turn }) => turn);
-    this.started.catch((error) => this.#failed(error));
+    const mayBeOld = idempotencyKey !== undefined || typeof params.clientUserMessageId === 'string';
+    this.started
+      .then(({ id }) => (mayBeOld ? this.#lookUp(id) : undefined))
+      .catch((error: unknown) => this.#failed(error));
     this.completed.catch(() => {});
   }
 
@@ -91,16 +94,23 @@ export class Turn implements AsyncIterable<News> {
     for (const news of early) this.#heard(news);
   }
 
+  /** The caller's own key may name a turn that was over long ago, of which nothing will be told. */
+  async #lookUp(id: string): Promise<void> {
+    const { thread } = await this.#client.request('thread/read', { threadId: this.#threadId, includeTurns: true });
+    const turn = thread.turns.find((each) => each.id === id);
+    if (turn && turn.status !== 'inProgress') this.#ended(turn);
+  }
+
   #heard(news: News): void {
     if (!isOfThread(news, this.#threadId)) return;
-    if (news.method === 'client/lost') {
-      this.#failed(news.params.error);
-      return;
-    }
-    if (this.#early) {
-      this.#early.push(news);
-      return;
-    }
+    if (news.method === 'client/lost') this.#failed(news.params.error);
+    else if (news.method === 'thread/deleted') this.#failed(new AppError('notFound', 'the thread was deleted'));
+    else if (!this.#early) this.#heardOfThread(news);
+    else if (this.#early.length < MAX_WAITING) this.#early.push(news);
+    else this.#failed(new AppError('overloaded', `more than ${MAX_WAITING} messages came before the answer`));
+  }
+
+  #heardOfThread(news: News): void {
     const isGap = news.method === 'client/gap';
     if (!isGap && turnIdOf(news) !== this.#id) return;
     this.#events.push(news);

@@ -122,11 +122,14 @@ test('a thread that is gone after a cut is told as lost, and its turn ends with 
   line.say({ id: (await line.asked('turn/start')).id, result: { turn: turnView('u', 'inProgress') } });
   await turn.started;
   const events = client.notifications('client/lost');
+  const ofThread = thread.events();
   line.cut();
   const next = await server.ready();
   next.say({ id: (await next.asked('thread/resume')).id, error: { code: -32004, message: 'no such thread' } });
   expect((await events.next()).value.params).toMatchObject({ threadId: 't', error: { code: -32004 } });
   await expect(turn.completed).rejects.toMatchObject({ kind: 'notFound' });
+  expect((await ofThread.next()).value).toMatchObject({ method: 'client/lost' });
+  expect(await ofThread.next()).toMatchObject({ done: true });
   // It is not asked for again.
   next.cut();
   const last = await server.ready();
@@ -150,6 +153,20 @@ test('a thread that the server lets go of is joined again, and not for ever', as
     line.say(letGo);
   }
   expect((await losses.next()).value.params).toMatchObject({ threadId: 't', error: { kind: 'unavailable' } });
+});
+
+test('a thread that is deleted ends its streams and its turn', async () => {
+  const { client, line, thread } = await startedThread(new HostileServer());
+  const turn = thread.turn('x');
+  line.say({ id: (await line.asked('turn/start')).id, result: { turn: turnView('u', 'inProgress') } });
+  await turn.started;
+  const events = thread.events();
+  line.say({ method: 'thread/deleted', params: { threadId: 't' } });
+  expect((await events.next()).value).toMatchObject({ method: 'thread/deleted' });
+  expect(await events.next()).toMatchObject({ done: true });
+  await expect(turn.completed).rejects.toMatchObject({ kind: 'notFound' });
+  await expect(turn[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'notFound' });
+  expect(client.mutations).toMatchObject([{ state: 'running' }]);
 });
 
 test('an overloaded server is asked again to resume; a cut in between begins anew', async () => {

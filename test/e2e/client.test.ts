@@ -55,6 +55,12 @@ async function tryOut(client: Heddle): Promise<void> {
   expect(items).toEqual(['userMessage', 'Good morning to you']);
   expect(await turn.completed).toMatchObject({ id: turn.id, status: 'completed' });
   expect(client.mutations).toEqual([]);
+  const options = { idempotencyKey: `once-${thread.id}` };
+  const [once, twice] = [
+    await thread.turn('say once', options).completed,
+    await thread.turn('say once', options).completed,
+  ];
+  expect(twice).toMatchObject({ id: once.id, status: 'completed' });
   const hanging = thread.turn('hang');
   await hanging.interrupt();
   expect(await hanging.completed).toMatchObject({ status: 'interrupted' });
