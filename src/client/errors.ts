@@ -1,7 +1,7 @@
 // Errors as users of the client see them: the code and data of the wire, and what is known of the effect.
 
 import { AppError, type ErrorKind } from '../base/errors.ts';
-import { wireError } from '../rpc/errors.ts';
+import { kindCalled, wireError } from '../rpc/errors.ts';
 
 /**
  * What is known of a request that changes something. `unsent`: it has had no effect. `sent`: an answer is awaited. `running`: it
@@ -18,8 +18,8 @@ export class RequestError extends AppError {
   readonly idempotencyKey: string | undefined;
 
   constructor(error: AppError, mutation?: { readonly state: MutationState; readonly idempotencyKey?: string }) {
-    super(error.kind, error.message, error.data, { cause: error });
-    const { code } = error.data;
+    const { code, kind } = error.data;
+    super(kindCalled(kind, code) ?? error.kind, error.message, error.data, { cause: error });
     this.code = typeof code === 'number' ? code : wireError(error).code;
     this.state = mutation?.state;
     this.idempotencyKey = mutation?.idempotencyKey;

@@ -1,6 +1,6 @@
 // The one table between kinds of errors and JSON-RPC codes.
 
-import { AppError, type ErrorKind } from '../base/errors.ts';
+import { AppError, ERROR_KINDS, type ErrorKind } from '../base/errors.ts';
 
 const CODES: Record<ErrorKind, number> = {
   parse: -32700,
@@ -51,6 +51,11 @@ export function wireError(error: AppError): WireError {
     message: error.message,
     data: { kind: NAMES[error.kind] ?? error.kind, retryable: RETRYABLE.has(error.kind), ...pause, ...error.data },
   };
+}
+
+/** The kind that has this code and, on the wire, this name; several kinds share a code. */
+export function kindCalled(name: unknown, code: unknown): ErrorKind | undefined {
+  return ERROR_KINDS.find((kind) => CODES[kind] === code && (NAMES[kind] ?? kind) === name);
 }
 
 /** An error that came over the wire, as our own kind of error; `data` is kept. */

@@ -46,6 +46,9 @@ test('an error has the code and the data of the server; a result without the agr
   const thrown = await failed.catch((reason: unknown) => reason);
   expect(thrown).toBeInstanceOf(RequestError);
   expect(thrown).toMatchObject({ code: -32009, kind: 'conflict', message: 'no', data: { kind: 'busy', more: 1 } });
+  const forbidden = client.request(threadUnsubscribe, { threadId: 't' });
+  line.say({ id: (await line.next()).id, error: { code: -32600, message: 'no', data: { kind: 'forbidden' } } });
+  await expect(forbidden).rejects.toMatchObject({ code: -32600, kind: 'forbidden' });
   const odd = client.request('thread/unsubscribe', { threadId: 't' });
   line.say({ id: (await line.next()).id, result: { status: 'perhaps' } });
   await expect(odd).rejects.toMatchObject({ kind: 'invalid' });
