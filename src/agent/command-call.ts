@@ -140,7 +140,8 @@ export class CommandCall {
       policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, this.#allowed()),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    const session = this.#sessions.begin({ port: this.#port, item, line, request, runs }, this.#parts);
+    const start = { port: this.#port, item, line, request, runs, hasMore: this.#permissions !== undefined };
+    const session = this.#sessions.begin(start, this.#parts);
     const off = onAbort(this.#signal, () => void session.end());
     try {
       const reading = await session.read(yieldMs, UNENDING);

@@ -33,6 +33,8 @@ export interface SessionStart {
   readonly line: string;
   readonly request: Omit<StartRequest, 'onOutput' | 'deliverAtMost'>;
   readonly runs: RunsAs;
+  /** It alone was allowed more than its sandbox. */
+  readonly hasMore: boolean;
 }
 
 /** What a terminal makes an interrupt of. */
@@ -154,8 +156,9 @@ export class CommandSession {
     if (!isPolicyAsShown(this.#terms, port.settings()) || !this.#isAllowedStill(port))
       return 'the settings under which this command was accepted have changed; end it and run it anew';
     // What was accepted for others does not widen a turn that is held under the ceiling.
-    if (port.isCapped() && !this.#wasCapped && this.#start.runs !== 'sandboxed')
-      return 'this command runs outside the sandbox, and was not accepted for those who drive this turn';
+    const { runs, hasMore } = this.#start;
+    if (port.isCapped() && !this.#wasCapped && (runs !== 'sandboxed' || hasMore))
+      return 'this command may do more than the sandbox, which was not accepted for those who drive this turn';
     return undefined;
   }
 

@@ -35,7 +35,7 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
   const { isAvailable } = await parts.runner.sandbox();
   const runs: RunsAs = line.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
   // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
-  const isHeld = turn.isCapped() && runs !== 'sandboxed';
+  const isHeld = turn.isCapped() && (runs !== 'sandboxed' || line.permissions !== undefined);
   const rule = await parts.prefixRules.decide(
     shell.simpleCommands(line.line)?.map(({ argv }) => argv),
     line.argv,
@@ -54,11 +54,12 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
   return line.permissions ? withPermissions(verdict, turn, line.permissions) : verdict;
 }
 
-/** What would run by itself is asked about where it would have more than the thread has. */
+/** What would have more than the thread has is asked about, and refused where it may not be asked for. */
 function withPermissions(verdict: Verdict, turn: Judged, wanted: Permissions): Verdict {
-  if (verdict.decision !== 'allow' || verdict.runs !== 'sandboxed' || verdict.isAccepted) return verdict;
+  if (verdict.decision === 'deny' || verdict.runs !== 'sandboxed' || verdict.isAccepted) return verdict;
   if (holds(permissionsOf(turn), wanted)) return verdict;
-  return { ...decidePermissions(turn.settings().approvalPolicy, turn.isCapped()), runs: verdict.runs };
+  const more = decidePermissions(turn.settings().approvalPolicy, turn.isCapped());
+  return verdict.decision === 'ask' && more.decision === 'ask' ? verdict : { ...more, runs: verdict.runs };
 }
 
 function holds(given: Permissions, wanted: Permissions): boolean {

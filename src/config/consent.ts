@@ -8,7 +8,7 @@ import type { Config } from './schema.ts';
 /** Why an acceptance does not count, if it does not. Roots that are links themselves hold no file here. */
 export function barredByCeiling(by: Principal, proposal: Proposal, remote: Config['remote']): string | undefined {
   if (by.isLocal || remote.sandbox === 'danger-full-access' || proposal.kind === 'userInput') return undefined;
-  if (proposal.kind === 'permissions')
+  if (proposal.kind === 'permissions' || (proposal.kind === 'command' && proposal.permissions))
     return 'remote clients may not let a thread do more than its sandbox allows here';
   if (proposal.kind === 'mcpToolCall') return 'remote clients may not let a tool run outside of the sandbox here';
   const isInside = proposal.sandbox === 'sandboxed';

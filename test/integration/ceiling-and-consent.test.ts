@@ -1,12 +1,13 @@
 // What a remote client can set going, and how far its yes reaches: no further than the operator lets remote threads go.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/auth/principal.ts';
 import { cleanUp, type RunningApp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { startThread, text } from '../harness/turns.ts';
+import { PIXEL } from '../unit/agent/backends/turn.ts';
 
 afterEach(cleanUp);
 
@@ -76,7 +77,9 @@ test('a command that a local person let out of the sandbox takes nothing from a 
   await over(left);
   await over(await turnOf(remote, 'type theirs'));
   expect(local.news('item/commandExecution/terminalInteraction')).toEqual([]);
-  await over(await turnOf(local, 'type mine'));
+  const mine = await turnOf(local, 'type mine');
+  (await local.asked(({ turnId }) => turnId === mine)).answer({ decision: 'accept' });
+  await over(mine);
   const { item } = await local.notified('item/completed', (params) => params.item.type === 'commandExecution');
   expect(item).toMatchObject({ status: 'completed', aggregatedOutput: 'mine\r\ngot mine\r\n' });
 });
@@ -100,5 +103,36 @@ describe('input that waits', () => {
     await local.notified('turn/completed');
     const { data } = await local.request('thread/queue/list', { threadId });
     expect(data).toHaveLength(1);
+  });
+});
+
+describe('a review that a remote client begins', () => {
+  const reviewed = async (threadId: string, instructions: string) => {
+    const { turn } = await remote.request('review/start', { threadId, target: { type: 'custom', instructions } });
+    await local.notified('turn/completed', (params) => params.turn.id === turn.id);
+    return turn.id as string;
+  };
+
+  test.each<[string, unknown]>([
+    ['for the session', 'acceptForSession'],
+    ['for ever', amendment],
+  ])('runs nothing outside of the sandbox that a local person has accepted %s', async (_, decision) => {
+    const threadId = await startThread(remote, { cwd: root });
+    await local.request('thread/resume', { threadId });
+    const { turn } = await local.request('turn/start', { threadId, input: text('run! echo x') });
+    (await local.asked()).answer({ decision });
+    await local.notified('turn/completed', (params) => params.turn.id === turn.id);
+    const review = await reviewed(threadId, 'run! echo x');
+    const ran = local.news('item/started').filter(({ turnId, item }) => turnId === review && 'command' in item);
+    expect(ran).toEqual([]);
+  });
+
+  test('sees no image outside of the roots', async () => {
+    const outside = join(await temporaryFolder(), 'dot.png');
+    await writeFile(outside, Buffer.from(PIXEL.slice(PIXEL.indexOf(',') + 1), 'base64'));
+    const threadId = await startThread(remote, { cwd: root });
+    await local.request('thread/resume', { threadId });
+    await reviewed(threadId, `view ${outside}`);
+    expect(local.news('item/started').filter(({ item }) => item.type === 'imageView')).toEqual([]);
   });
 });

@@ -1,8 +1,10 @@
 // A model asks for more than its sandbox allows: people grant a part, for the turn or the session, and never more than was asked.
 
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Principal } from '../../src/auth/principal.ts';
 import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { type CallingModel, callingModel, type ToolUse } from '../harness/calling-model.ts';
 import { cleanUp, type StartOptions, temporaryFolder } from '../harness/start-app.ts';
@@ -258,6 +260,64 @@ describe('for one command', () => {
     question.answer({ decision: 'decline' });
     await completed(rig.client, turnId);
     expect(await marks()).toBe('');
+  });
+
+  describe.skipIf(!state.isAvailable)('under the ceiling of remote clients', () => {
+    const REMOTE: Principal = {
+      tenant: 'local',
+      subject: 'someone',
+      permissions: new Set(['thread:read', 'thread:write', 'approval:resolve']),
+      isLocal: false,
+    };
+
+    const NETWORK = { network: { enabled: true } };
+
+    async function shared(approvalPolicy: string) {
+      const config = { remote: { roots: [await realpath(tmpdir())] } };
+      const { rig } = await setting({ sandbox: 'read-only', approvalPolicy }, { config });
+      const remote = await rig.server.connectAs(REMOTE, { experimentalApi: true });
+      await remote.request('thread/resume', { threadId: rig.threadId });
+      const more = { sandbox_permissions: 'with_additional_permissions', additional_permissions: NETWORK };
+      return { rig, remote, call: ['exec_command', { cmd: 'echo it ran', ...more }] as const };
+    }
+
+    test('a turn gets none, whoever is asked about its commands', async () => {
+      const { rig, remote, call } = await shared('untrusted');
+      await completed(rig.client, await rig.begin([call], {}, remote));
+      expect(rig.outputs()[0]).toMatch(/under the ceiling/);
+      expect([...rig.client.questions(), ...remote.questions()]).toEqual([]);
+    });
+
+    test('a turn is not helped by what was accepted for the session', async () => {
+      const { rig, remote, call } = await shared('on-request');
+      const mine = await rig.begin([call]);
+      (await rig.client.asked()).answer({ decision: 'acceptForSession' });
+      await completed(rig.client, mine);
+      expect(rig.outputs()[0]).toMatch(/it ran/);
+      await completed(rig.client, await rig.begin([call], {}, remote));
+      expect(rig.outputs()[0]).toMatch(/under the ceiling/);
+    });
+
+    test('a turn types nothing into a command that has them', async () => {
+      const { rig, remote, call } = await shared('on-request');
+      const mine = await rig.begin([['exec_command', { ...call[1], cmd: 'cat', tty: true, yield_time_ms: 250 }]]);
+      (await rig.client.asked()).answer({ decision: 'accept' });
+      await completed(rig.client, mine);
+      const session = Number(/session ID (\d+)/.exec(rig.outputs()[0]!)?.[1]);
+      const typed: ToolUse = ['write_stdin', { session_id: session, chars: 'theirs\n' }];
+      await completed(rig.client, await rig.begin([typed], {}, remote));
+      expect(rig.outputs()[0]).toMatch(/was refused/);
+      await completed(rig.client, await rig.begin([typed]));
+      expect(rig.outputs()[0]).toMatch(/theirs/);
+    });
+
+    test('the yes of a remote client to them is none, in anybody’s turn', async () => {
+      const { rig, remote, call } = await shared('on-request');
+      const turnId = await rig.begin([call]);
+      (await remote.asked()).answer({ decision: 'accept' });
+      await completed(rig.client, turnId);
+      expect(rig.outputs()[0]).toMatch(/refused/);
+    });
   });
 
   test('the data directory is not asked for, and under never nobody is', async () => {
