@@ -1,11 +1,14 @@
 // What the rules would say of a command or of files, for a thread as it is or for one that would start now.
 
+import { resolve } from 'node:path';
 import { explainCommand, explainFiles, explanationOf } from '../agent/explain.ts';
 import type { ToolParts } from '../agent/tools.ts';
 import type { Judged } from '../agent/verdicts.ts';
 import { Grants } from '../approvals/grants.ts';
 import { policyMethods } from '../approvals/methods.ts';
 import type { Verdict } from '../approvals/rules.ts';
+import { AppError } from '../base/errors.ts';
+import { isBelow } from '../fs/containment.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
@@ -35,12 +38,22 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
     const after = await settingsAfter(meta.settings, wishes, session, settings);
     return { settings: () => after, grants: runtime?.grants ?? new Grants(), isCapped: () => !isLocal };
   };
+  /** Where a path leads, and that there is something, is told to remote clients only of the folders that are theirs. */
+  const checkFiles = async (files: readonly string[], cwd: string, { session }: Context): Promise<void> => {
+    if (session.principal.isLocal) return;
+    const { remote } = await settings.config.load();
+    for (const file of files) {
+      if (await isBelow(resolve(cwd, file), remote.roots)) continue;
+      throw new AppError('forbidden', `the file ${file} is beyond those that remote clients may have here`);
+    }
+  };
   return implement(policyMethods, {
     policyExplain: async (params, context) => {
       const turn = await judged(params, context);
       const { cwd, approvalPolicy, sandboxPolicy } = turn.settings();
       const common = { cwd, approvalPolicy, sandboxPolicy };
       if (params.files) {
+        await checkFiles(params.files, cwd, context);
         const { verdict, files } = await explainFiles(turn, tools, params.files);
         return { ...said(verdict), explanation: explanationOf(verdict), ...common, files: [...files] };
       }

@@ -1,6 +1,6 @@
 // What the rules say of a command or of files: the same as what then happens, and nothing happens by asking.
 
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { localPrincipal } from '../../src/auth/principal.ts';
@@ -130,4 +130,18 @@ test('a thread of others is none', async () => {
   const threadId = await startThread(client);
   const stranger = await server.connectAs({ ...localPrincipal, tenant: 'other' }, CAPABLE);
   expect(await stranger.refusal('policy/explain', { threadId, command: 'ls' })).toMatchObject({ code: -32004 });
+});
+
+test('remote clients learn nothing of files beyond their roots', async () => {
+  const roots = [await realpath(await temporaryFolder())];
+  const { server, client } = await explaining({ ...held, config: { remote: { roots } } });
+  const threadId = await startThread(client);
+  const link = join(server.workspace, 'link');
+  await symlink('/etc/hostname', link);
+  const remote = await server.connectAs({ ...localPrincipal, subject: 'far', isLocal: false }, CAPABLE);
+  const refusal = await remote.refusal('policy/explain', { threadId, files: [link] });
+  expect(refusal.data.kind).toBe('forbidden');
+  expect(refusal.message).not.toContain('hostname');
+  const { files } = await remote.request('policy/explain', { threadId, files: [join(roots[0]!, 'new')] });
+  expect(files).toEqual([{ path: join(roots[0]!, 'new'), standing: 'hidden' }]);
 });
