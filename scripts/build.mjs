@@ -6,6 +6,7 @@ import Module from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Script } from 'node:vm';
 import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -118,12 +119,12 @@ const LIBRARIES = {
 const GATHERED = { mcp: './src/mcp/library.ts' };
 
 /** Parts of our own that are never needed together; `./NAME.ts` in a dynamic import becomes `./FILE.cjs`. */
-const PARTS = { serve: 'server', commands: 'commands' };
+const PARTS = { serve: 'server', commands: 'commands', shared: 'shared' };
 
 const partsApart = {
   name: 'parts-apart',
   setup(builder) {
-    builder.onResolve({ filter: /^\.\/(serve|commands)\.ts$/ }, ({ kind, path: name }) =>
+    builder.onResolve({ filter: /^\.\/(serve|commands|shared)\.ts$/ }, ({ kind, path: name }) =>
       kind === 'dynamic-import' ? { path: `./${PARTS[path.basename(name, '.ts')]}.cjs`, external: true } : undefined,
     );
   },
@@ -271,6 +272,11 @@ function cacheServer() {
   );
   fs.rmSync(data, { recursive: true, force: true });
   if (status !== 0) console.warn(`no code cache, starts will take longer: ${stderr}`);
+  else {
+    const cachedData = fs.readFileSync(path.join(dist, `${name}.cache`));
+    const { cachedDataRejected } = new Script(source, { filename: code, cachedData });
+    if (cachedDataRejected) throw new Error('the code cache is rejected: a flag of V8 is other than at a start');
+  }
   const loader = fs.readFileSync(path.join(ROOT, 'scripts/server-loader.cjs'), 'utf8');
   fs.writeFileSync(path.join(dist, 'server.cjs'), loader.replaceAll('SERVER_NAME', name));
   for (const each of fs.readdirSync(dist))

@@ -13,7 +13,7 @@ export function runToExit(argv: readonly string[]): void {
   });
 }
 
-// Both parts are bundles of their own with classes of their own: they tell errors apart and say them; here only codes arrive.
+// The parts are bundles of their own with classes of their own: they tell errors apart and say them; here only codes arrive.
 async function run(argv: readonly string[]): Promise<ExitCode> {
   const flags = plainServerFlags(argv);
   if (flags) return (await import('./serve.ts')).serve(flags);

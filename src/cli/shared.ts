@@ -2,7 +2,7 @@
 
 import { startServer } from './daemon.ts';
 import { dataDirectoryOf } from './environment.ts';
-import type { ExitCode } from './exit-codes.ts';
+import { complaintOf, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { passThrough } from './proxy.ts';
 import { planServer, type ServerFlags } from './server-flags.ts';
 
@@ -10,10 +10,19 @@ import { planServer, type ServerFlags } from './server-flags.ts';
 const IDLE_SECONDS = 60;
 
 /**
- * Undefined: somebody has the data directory who cannot be reached by a socket. Rejects as *invalid* for flags that cannot be
- * carried out, as *unavailable* with the words of a server that did not start.
+ * Undefined: somebody has the data directory who cannot be reached by a socket. Says on standard error what is wrong with the
+ * flags, or why no server started. Never rejects.
  */
 export async function share(flags: ServerFlags): Promise<ExitCode | undefined> {
+  try {
+    return await passOn(flags);
+  } catch (error) {
+    process.stderr.write(complaintOf(error, 'heddle app-server --help'));
+    return exitCodeOf(error);
+  }
+}
+
+async function passOn(flags: ServerFlags): Promise<ExitCode | undefined> {
   const { configFlags, backend } = await planServer(flags);
   const directory = dataDirectoryOf(flags.dataDir);
   const settings = [
