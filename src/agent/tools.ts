@@ -32,7 +32,7 @@ import { callClientTool } from './client-call.ts';
 import { CommandCall } from './command-call.ts';
 import { refusedAs } from './consent.ts';
 import { FileChangeCall } from './file-call.ts';
-import { viewImage } from './image-view.ts';
+import { imageViewer } from './image-view.ts';
 import { refusalOfInput } from './input-consent.ts';
 import { McpToolCall } from './mcp-call.ts';
 import type { FileChange } from './patch/change.ts';
@@ -112,11 +112,12 @@ export function createToolHost(
       ? call.goOn(item, proposal)
       : call.run(itemId);
   };
+  const viewer = imageViewer(port, parts, signal);
   const showImage = async (itemId: ItemId, path: string): Promise<ImageResult> => {
     throwIfAborted(signal);
     if (!port.settings().hasEnvironment)
       return { kind: 'problem', problem: 'this thread has no environment to read files in' };
-    return viewImage(port, parts, itemId, path, signal);
+    return viewer(itemId, path);
   };
   const callClient = async (itemId: ItemId, call: ClientToolCall): Promise<ClientToolResult> => {
     throwIfAborted(signal);

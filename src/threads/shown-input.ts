@@ -13,6 +13,9 @@ export interface InputReach {
   readonly tools: { readonly hidden: readonly string[] };
 }
 
+/** Characters of the images of one input: more than one request to a provider may hold, and bounded however often a file is named. */
+const MAX_IMAGES = 32 * 1024 * 1024;
+
 /** Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds. */
 export async function shownInput(
   input: readonly UserInput[],
@@ -20,12 +23,24 @@ export async function shownInput(
   reach: InputReach,
 ): Promise<UserInput[] | undefined> {
   if (!input.some(({ type }) => type === 'image' || type === 'localImage')) return undefined;
-  return Promise.all(
-    input.map((part) => {
-      if (part.type === 'localImage') return fromFile(part, isCapped, reach);
-      return part.type === 'image' ? checked(part) : part;
-    }),
-  );
+  const shown: UserInput[] = [];
+  let left = MAX_IMAGES;
+  for (const part of input) {
+    const image = left > 0 ? await shownPart(part, isCapped, reach) : withoutImage(part);
+    if (image.type === 'image') left -= image.url?.length ?? 0;
+    shown.push(image);
+  }
+  return shown;
+}
+
+async function shownPart(part: UserInput, isCapped: boolean, reach: InputReach): Promise<UserInput> {
+  if (part.type === 'localImage') return fromFile(part, isCapped, reach);
+  return part.type === 'image' ? checked(part) : part;
+}
+
+function withoutImage(part: UserInput): UserInput {
+  if (part.type !== 'localImage' && part.type !== 'image') return part;
+  return inWords('[an image that cannot be shown: those before it are as much as one message may hold]');
 }
 
 type Part<T extends UserInput['type']> = Extract<UserInput, { type: T }>;
