@@ -1,6 +1,6 @@
 // What the answer to a question means for the tool that asked: that it may go on, or that it may not and why.
 
-import type { Answer } from '../approvals/broker.ts';
+import type { Answer } from '../approvals/ends.ts';
 import type { Consent } from '../model/approval.ts';
 
 export interface Refusal {

@@ -10,6 +10,7 @@ import type { Decision, DecisionOf, Proposal, Resolution } from '../model/approv
 import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { type RawAnswer, readAnswer } from './answers.ts';
+import { type Answer, answerOf, hasEnded, isRefusal, noSuchQuestion } from './ends.ts';
 import type { ThreadPort } from './thread-port.ts';
 
 export interface BrokerOptions {
@@ -22,9 +23,6 @@ export interface BrokerOptions {
   /** Default: a random one, so that a late answer to a question of an earlier process meets no other question. */
   readonly firstRequestId?: number;
 }
-
-/** How one question ended for the tool that asked. */
-export type Answer<D = Decision> = { readonly decision: D } | { readonly refusedBecause: string };
 
 /** How a question ends, and what people should know about that. */
 interface End {
@@ -263,49 +261,9 @@ function settle(standing: Standing, end: End): boolean {
   return true;
 }
 
-/** It lets nothing happen. */
-function isRefusal(decision: Decision): boolean {
-  if (typeof decision === 'string') return decision === 'decline' || decision === 'cancel';
-  if (!('permissions' in decision)) return false;
-  const { network, read, write } = decision.permissions;
-  return !network && read.length === 0 && write.length === 0;
-}
-
-const noSuchQuestion = (approvalId: ApprovalId): AppError =>
-  new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
-
-const HOW: Readonly<Record<Resolution['by'], string>> = {
-  answer: 'answered',
-  badAnswer: 'answered',
-  interrupt: 'interrupted',
-  expiry: 'expired',
-  policy: 'refused',
-};
-
-function hasEnded(approvalId: ApprovalId, resolution?: Resolution): AppError {
-  const how = resolution && HOW[resolution.by];
-  const data = { kind: 'approval_ended', approvalId, ...(how ? { endedBy: how } : {}) };
-  return new AppError('conflict', `the question has ended already${how ? `: it was ${how}` : ''}`, data);
-}
-
 /** The reason with which running work is stopped when the server stops. */
 export const SERVER_STOPS = 'serverStops';
 
 function isStop(signal: AbortSignal): boolean {
   return signal.reason === SERVER_STOPS;
-}
-
-function answerOf(resolution: Resolution): Answer {
-  switch (resolution.by) {
-    case 'answer':
-      return { decision: resolution.decision };
-    case 'expiry':
-      return { refusedBecause: 'the question expired without an answer' };
-    case 'badAnswer':
-      return { refusedBecause: resolution.problem };
-    case 'policy':
-      return { refusedBecause: resolution.reason };
-    case 'interrupt':
-      return { refusedBecause: 'the turn was interrupted' };
-  }
 }

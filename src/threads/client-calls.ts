@@ -8,7 +8,7 @@ import type { ResponseMessage } from '../rpc/message.ts';
 import { requestFrame } from '../rpc/message.ts';
 import { clientToolCall } from './client-tool-methods.ts';
 import type { Subscriber } from './cursor.ts';
-import { Frame } from './render.ts';
+import { Frame } from './frame.ts';
 
 export interface ClientCallParts {
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { Log } from '../base/log.ts';
 import { lastSeq, type StoredEvent } from '../model/event.ts';
 import type { Seq } from '../model/ids.ts';
-import type { Frame } from './render.ts';
+import type { Frame } from './frame.ts';
 
 /** Who listens to a thread, in terms of its connection. */
 export interface Subscriber {

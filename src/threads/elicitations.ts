@@ -10,8 +10,8 @@ import type { ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { Notification, ParamsInput } from '../rpc/declare.ts';
 import { notificationFrame, type ResponseMessage, requestFrame } from '../rpc/message.ts';
 import type { Subscriber } from './cursor.ts';
+import { Frame } from './frame.ts';
 import { threadStatusChanged } from './notifications.ts';
-import { Frame } from './render.ts';
 
 export interface ElicitationParts {
   readonly clock: Clock;

@@ -3,8 +3,8 @@
 import { approvalMessages } from '../approvals/requests.ts';
 import type { Notification } from '../rpc/declare.ts';
 import { clientToolCall } from './client-tool-methods.ts';
+import type { Frame } from './frame.ts';
 import { threadNotifications } from './notifications.ts';
-import type { Frame } from './render.ts';
 
 const DECLARED: ReadonlyMap<string, Pick<Notification, 'params'>> = new Map(
   [...Object.values(threadNotifications), ...Object.values(approvalMessages), clientToolCall].map(

@@ -8,8 +8,9 @@ import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { ReadState } from '../model/thread.ts';
 import { Cursor, type LogSource, type Subscriber } from './cursor.ts';
+import type { Frame } from './frame.ts';
 import { checkFrames } from './frame-check.ts';
-import { type Frame, mergeDeltas, questionFrame, type RenderContext, render } from './render.ts';
+import { mergeDeltas, questionFrame, type RenderContext, render } from './render.ts';
 import type { LiveThread } from './state.ts';
 
 export interface PublisherParts {

@@ -10,64 +10,10 @@ import type { Item } from '../model/item.ts';
 import type { ReadState, ThreadStatus, WaitingFlag } from '../model/thread.ts';
 import type { Turn } from '../model/turn.ts';
 import type { Notification, Params } from '../rpc/declare.ts';
-import { notificationFrame, type ResponseMessage, requestFrame, withVersion } from '../rpc/message.ts';
+import { notificationFrame, requestFrame } from '../rpc/message.ts';
+import { Frame } from './frame.ts';
 import * as tell from './notifications.ts';
 import { seconds, settingsView } from './view.ts';
-
-/** Which approval a question of the server is about, and its id. */
-interface Question {
-  readonly approvalId: ApprovalId;
-  readonly requestId: number;
-  /** The same question to those who may not have a rule remembered. */
-  readonly withoutRules: Frame | undefined;
-}
-
-/** A question that only one subscriber gets, and what is done with its answer. */
-export interface Call {
-  readonly requestId: number;
-  /** Id of the subscriber. */
-  readonly to: string;
-  /** Told when it goes to the wire. */
-  sent(): void;
-  answered(answer: ResponseMessage): void;
-}
-
-/** One frame for a client, in both forms of the envelope; each is made when first asked for. */
-export class Frame {
-  readonly method: string;
-  readonly experimental: boolean;
-  readonly question: Question | undefined;
-  /** Set on a question to one client alone. */
-  readonly call: Call | undefined;
-  readonly #text: string;
-  #plain: Buffer | undefined;
-  #versioned: Buffer | undefined;
-
-  constructor(
-    method: string,
-    text: string,
-    options: { experimental?: boolean; question?: Frame['question']; call?: Call } = {},
-  ) {
-    this.method = method;
-    this.#text = text;
-    this.experimental = options.experimental ?? false;
-    this.question = options.question;
-    this.call = options.call;
-  }
-
-  get text(): string {
-    return this.#text;
-  }
-
-  encoded(versioned: boolean): Buffer {
-    if (versioned) {
-      this.#versioned ??= Buffer.from(withVersion(this.#text));
-      return this.#versioned;
-    }
-    this.#plain ??= Buffer.from(this.#text);
-    return this.#plain;
-  }
-}
 
 /** What rendering needs to know beside the event itself. */
 export interface RenderContext {

@@ -3,7 +3,7 @@
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import type { Session } from '../rpc/session.ts';
 import type { Subscriber } from './cursor.ts';
-import type { Frame } from './render.ts';
+import type { Frame } from './frame.ts';
 
 /** One subscriber a session, so that subscribing twice is being subscribed once. */
 export function createSubscribers(broker: ApprovalBroker): (session: Session) => Subscriber {

@@ -9,9 +9,9 @@ import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '..
 import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { Cursor, Subscriber } from './cursor.ts';
+import type { Frame } from './frame.ts';
 import { LogWriter } from './log-writer.ts';
 import { Publisher } from './publisher.ts';
-import type { Frame } from './render.ts';
 import { applyEvent, type LiveThread, waitingFlags } from './state.ts';
 
 export interface ThreadLogParts {

@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { type Deferred, deferred } from '../../../src/base/signals.ts';
 import type { StoredEvent } from '../../../src/model/event.ts';
 import { Cursor, type LogSource, type Subscriber } from '../../../src/threads/cursor.ts';
-import { Frame } from '../../../src/threads/render.ts';
+import { Frame } from '../../../src/threads/frame.ts';
 import { contextAdded } from '../../harness/history-events.ts';
 
 /** A log of plain events, and a subscriber whose wire the test fills and drains. */

@@ -1,0 +1,49 @@
+// How questions end: what that means for who asked, and how it is told to who answers too late.
+
+import { AppError } from '../base/errors.ts';
+import type { Decision, Resolution } from '../model/approval.ts';
+import type { ApprovalId } from '../model/ids.ts';
+
+/** How one question ended for the tool that asked. */
+export type Answer<D = Decision> = { readonly decision: D } | { readonly refusedBecause: string };
+
+/** It lets nothing happen. */
+export function isRefusal(decision: Decision): boolean {
+  if (typeof decision === 'string') return decision === 'decline' || decision === 'cancel';
+  if (!('permissions' in decision)) return false;
+  const { network, read, write } = decision.permissions;
+  return !network && read.length === 0 && write.length === 0;
+}
+
+export const noSuchQuestion = (approvalId: ApprovalId): AppError =>
+  new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
+
+const HOW: Readonly<Record<Resolution['by'], string>> = {
+  answer: 'answered',
+  badAnswer: 'answered',
+  interrupt: 'interrupted',
+  expiry: 'expired',
+  policy: 'refused',
+};
+
+export function hasEnded(approvalId: ApprovalId, resolution?: Resolution): AppError {
+  const how = resolution && HOW[resolution.by];
+  const data = { kind: 'approval_ended', approvalId, ...(how ? { endedBy: how } : {}) };
+  return new AppError('conflict', `the question has ended already${how ? `: it was ${how}` : ''}`, data);
+}
+
+/** What the tool that asked is told. */
+export function answerOf(resolution: Resolution): Answer {
+  switch (resolution.by) {
+    case 'answer':
+      return { decision: resolution.decision };
+    case 'expiry':
+      return { refusedBecause: 'the question expired without an answer' };
+    case 'badAnswer':
+      return { refusedBecause: resolution.problem };
+    case 'policy':
+      return { refusedBecause: resolution.reason };
+    case 'interrupt':
+      return { refusedBecause: 'the turn was interrupted' };
+  }
+}
