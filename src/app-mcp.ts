@@ -30,6 +30,12 @@ export function createMcpServers({ config, dataDirectory, ...parts }: McpParts):
   return new McpServers({ ...parts, logins, configured: async () => mcpServersOf(await config.load()) });
 }
 
+/** As administrators write it. */
+export const rememberMcpTool = (config: ConfigSource) => async (server: string, tool: string) => {
+  const path = ['mcp_servers', server, 'tools', tool, 'approval_mode'];
+  await config.editor.write([{ path, value: 'approve', mergeStrategy: 'upsert' }]);
+};
+
 export const mcpRoutes = (servers: McpServers, registry: ThreadRegistry, clock: Clock): Route[] =>
   mcpHandlers({
     servers,

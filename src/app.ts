@@ -10,7 +10,7 @@ import { takesImages } from './agent/modalities.ts';
 import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
 import { type ConfigNews, createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
-import { createMcpServers, mcpRoutes } from './app-mcp.ts';
+import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
 import { createPrefixRules } from './approvals/prefix-rules.ts';
@@ -159,6 +159,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       environment: programEnvironment,
       hidden,
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
+      rememberMcpTool: rememberMcpTool(config),
       clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,
     };
     const mcp = createMcpServers({

@@ -89,8 +89,21 @@ export class McpToolCall {
     const isAsShown = proposal.operationDigest === callDigest(this.#call);
     if (!isAsShown || !isPolicyAsShown(proposal, this.#port.settings()))
       return this.#end(item, failed('what would be called is no longer what was shown'));
-    if (answer.decision === 'acceptForSession') this.#port.grants.add(toolDigest(this.#call), 'session');
+    if (answer.decision !== 'accept') this.#port.grants.add(toolDigest(this.#call), 'session');
+    if (answer.decision === 'acceptAlways') await this.#remember();
     return this.#effect(item);
+  }
+
+  /** The call goes on if that fails: it was accepted. */
+  async #remember(): Promise<void> {
+    const { server, tool } = this.#call;
+    try {
+      await this.#parts.rememberMcpTool(server, tool);
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      const message = `the tool ${tool} of ${server} could not be allowed for good: ${error.message}`;
+      await this.#port.append([{ type: 'warned', turnId: this.#port.turnId, message }]);
+    }
   }
 
   async #effect(item: CallItem): Promise<McpResult> {

@@ -55,6 +55,8 @@ export interface ToolParts {
   readonly hidden: readonly string[];
   /** How long a question stands, in milliseconds of wall time. */
   readonly approvalLifeMs: () => number;
+  /** Has the configuration allow a tool of an MCP server from now on; on disk when it resolves. */
+  readonly rememberMcpTool: (server: string, tool: string) => Promise<void>;
   /** How long a client may take to run a tool of its own, in milliseconds. */
   readonly clientToolLifeMs: () => number;
 }

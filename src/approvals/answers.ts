@@ -1,7 +1,15 @@
 // What an answer of a client means: a decision within what was asked, or why it is none.
 
 import type { z } from 'zod';
-import type { Consent, Decision, PermissionGrant, Proposal, ProposalOf, UserAnswers } from '../model/approval.ts';
+import {
+  type Consent,
+  type Decision,
+  McpConsent,
+  type PermissionGrant,
+  type Proposal,
+  type ProposalOf,
+  type UserAnswers,
+} from '../model/approval.ts';
 import { availableDecisions } from './questions.ts';
 import { commandApproval, ElicitationAnswer, fileChangeApproval, userInputRequest, WireGrant } from './requests.ts';
 
@@ -97,15 +105,14 @@ function readUserAnswers({ questions }: ProposalOf<'userInput'>, result: unknown
 }
 
 /** In the form of an elicitation; from elsewhere than the connection also as the decision itself. */
-function readToolConsent(result: unknown): ReadAnswer<Consent> {
-  const decision = (result as { readonly decision?: unknown } | null | undefined)?.decision;
-  const plain = fileChangeApproval.result().safeParse({ decision });
-  if (plain.success) return plain.data;
+function readToolConsent(result: unknown): ReadAnswer<McpConsent> {
+  const plain = McpConsent().safeParse((result as { readonly decision?: unknown } | null | undefined)?.decision);
+  if (plain.success) return { decision: plain.data };
   const parsed = ElicitationAnswer().safeParse(result);
   if (!parsed.success) return { problem: 'the answer does not have the shape {"action": accept, decline or cancel}' };
   const { action, _meta } = parsed.data;
   if (action !== 'accept' || _meta?.persist === undefined || _meta.persist === null) return { decision: action };
   if (_meta.persist === 'session') return { decision: 'acceptForSession' };
-  if (_meta.persist === 'always') return { decision: 'acceptForSession', leftOut: 'to remember it for good' };
+  if (_meta.persist === 'always') return { decision: 'acceptAlways' };
   return { decision: 'accept', leftOut: 'to remember it in a way that was not offered' };
 }

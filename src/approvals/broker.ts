@@ -206,7 +206,8 @@ export class ApprovalBroker {
   /** Why a decision is beyond what this person may decide. */
   #barred(decision: Decision, by: Principal, proposal: Proposal): string | undefined {
     if (isRefusal(decision)) return undefined;
-    if (typeof decision === 'object' && 'acceptWithExecpolicyAmendment' in decision && !by.permissions.has('admin'))
+    const isRule = typeof decision === 'object' && 'acceptWithExecpolicyAmendment' in decision;
+    if ((isRule || decision === 'acceptAlways') && !by.permissions.has('admin'))
       return 'remembering a rule needs the permission admin';
     return this.#options.mayAccept(by, proposal);
   }

@@ -41,7 +41,7 @@ export function approvalRequest(
     case 'userInput':
       return { method: userInputRequest.method, params: userInputParams(threadId, proposal) };
     case 'mcpToolCall':
-      return { method: elicitationRequest.method, params: mcpToolCallParams(threadId, proposal) };
+      return { method: elicitationRequest.method, params: mcpToolCallParams(threadId, proposal, recipient) };
   }
 }
 
@@ -172,6 +172,7 @@ function userInputParams(threadId: ThreadId, proposal: ProposalOf<'userInput'>):
 function mcpToolCallParams(
   threadId: ThreadId,
   proposal: ProposalOf<'mcpToolCall'>,
+  { mayRemember }: Recipient,
 ): ParamsOf<typeof elicitationRequest> {
   const { turnId, itemId, server, tool, title, description, annotations, rule } = proposal;
   return {
@@ -182,7 +183,7 @@ function mcpToolCallParams(
     mode: 'form',
     _meta: {
       codex_approval_kind: 'mcp_tool_call',
-      persist: ['session'],
+      persist: mayRemember ? ['session', 'always'] : ['session'],
       tool_name: tool,
       ...(annotations === null ? {} : { tool_annotations: annotations }),
       ...(title === null ? {} : { tool_title: title }),

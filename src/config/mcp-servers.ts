@@ -38,7 +38,7 @@ export interface McpServer {
   readonly endpoint: McpEndpoint;
   isToolEnabled(tool: string): boolean;
   approvalOf(tool: string): ToolApproval;
-  /** Changes when anything of it does. */
+  /** Changes when anything does that a connection depends on: not with what is asked before calls, or who waits for it. */
   readonly digest: string;
 }
 
@@ -67,7 +67,7 @@ function serverOf(name: string, entry: McpServerEntry): McpServer {
       (Object.hasOwn(tools, tool) ? tools[tool]?.approval_mode : undefined) ??
       entry.default_tools_approval_mode ??
       'auto',
-    digest: fingerprint(entry),
+    digest: fingerprint({ ...entry, tools: null, default_tools_approval_mode: null, required: null }),
   };
 }
 

@@ -135,7 +135,7 @@ export class ServerSet implements Closable {
       if (known?.connection && this.#stays(known.connection, server)) {
         before.delete(server.name);
         if (known.connection.state.kind === 'ready') this.#owner.tell(known.connection);
-        return known;
+        return { server, connection: known.connection };
       }
       return { server, connection: server.isEnabled ? this.#connect(server) : undefined };
     });

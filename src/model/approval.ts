@@ -13,6 +13,10 @@ export const Consent = schema(() =>
 );
 export type Consent = Infer<typeof Consent>;
 
+/** What is decided about a call of a tool of an MCP server. `acceptAlways`: the configuration allows the tool from then on. */
+export const McpConsent = schema(() => z.enum(['accept', 'acceptForSession', 'acceptAlways', 'decline', 'cancel']));
+export type McpConsent = Infer<typeof McpConsent>;
+
 /** Beyond what the sandbox allows; real, absolute paths of files and folders, with all below them. */
 export const Permissions = schema(() =>
   z.object({ network: z.boolean(), read: z.array(z.string()), write: z.array(z.string()) }),
@@ -43,14 +47,16 @@ export const UserQuestion = schema(() =>
 );
 export type UserQuestion = Infer<typeof UserQuestion>;
 
-export const Decision = schema(() => z.union([Consent(), PermissionGrant(), UserAnswers()]));
+export const Decision = schema(() => z.union([Consent(), McpConsent(), PermissionGrant(), UserAnswers()]));
 export type Decision = Infer<typeof Decision>;
 /** What answers a proposal of this kind. */
 export type DecisionOf<K extends Proposal['kind']> = K extends 'permissions'
   ? PermissionGrant
   : K extends 'userInput'
     ? UserAnswers
-    : Consent;
+    : K extends 'mcpToolCall'
+      ? McpConsent
+      : Consent;
 
 const common = {
   id: z.string(),

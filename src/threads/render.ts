@@ -194,7 +194,7 @@ export function questionFrame(threadId: ThreadId, proposal: Proposal, requestId:
     const text = requestFrame(String(requestId), method, params, false);
     return new Frame(method, text, { question: { approvalId: proposal.id, requestId, withoutRules } });
   };
-  return proposal.kind === 'command' ? frame(true, frame(false)) : frame(true);
+  return proposal.kind === 'command' || proposal.kind === 'mcpToolCall' ? frame(true, frame(false)) : frame(true);
 }
 
 const DELTAS = {

@@ -17,7 +17,9 @@ test('every method reads relative folders from there', async () => {
   expect(cwd).toBe(home);
   const { id: threadId } = thread;
   expect((await client.request('thread/start', { cwd: 'sub' })).cwd).toBe(sub);
-  expect((await client.request('thread/fork', { threadId, cwd: 'sub', ephemeral: true, excludeTurns: true })).cwd).toBe(sub);
+  expect((await client.request('thread/fork', { threadId, cwd: 'sub', ephemeral: true, excludeTurns: true })).cwd).toBe(
+    sub,
+  );
   expect((await client.request('policy/explain', { command: 'true', cwd: 'sub' })).cwd).toBe(sub);
   expect((await client.request('policy/explain', { command: 'true' })).cwd).toBe(home);
   expect(Object.keys((await client.request('config/read', { cwd: 'sub' })).config.projects)).toEqual([sub]);

@@ -118,6 +118,7 @@ describe('a call', () => {
 
   test('with an answer of no form is no success', async () => {
     const { client, threadId } = await started({ bad: hostile('good') });
+    await told(client, 'bad', 'ready');
     const turnId = await startTurn(client, threadId, 'call mcp__bad__wrong {}\n\ncall mcp__bad__work {}');
     expect(await completed(client, turnId)).toMatchObject({ status: 'completed' });
     const calls = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
@@ -133,6 +134,7 @@ describe('a call', () => {
 
   test('of a server that exits fails at once, and its outcome is not known', async () => {
     const { client, threadId } = await started({ bad: hostile('good'), other: hostile('good') });
+    for (const name of ['bad', 'other']) await told(client, name, 'ready');
     const turnId = await startTurn(client, threadId, 'call mcp__bad__die {}\n\ncall mcp__other__work {}');
     await completed(client, turnId);
     const calls = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
@@ -162,6 +164,7 @@ describe('a call', () => {
 
   test('that is interrupted is cancelled at its server, and ends as not known', async () => {
     const { client, threadId } = await started({ bad: hostile('good') });
+    await told(client, 'bad', 'ready');
     const turnId = await startTurn(client, threadId, 'call mcp__bad__hang {}');
     await client.notified('item/started', ({ item }) => item.type === 'mcpToolCall');
     const answer = await client.request('turn/interrupt', { threadId, turnId });

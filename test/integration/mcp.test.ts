@@ -161,6 +161,26 @@ describe('a tool that the model calls', () => {
     expect(made.map(({ item }) => item.status)).toEqual(['completed', 'completed']);
   });
 
+  test('is allowed by the configuration once it was accepted for good', async () => {
+    const { server, client, threadId } = await started();
+    const turnId = await startTurn(client, threadId, 'call mcp__demo__write {"text":"one"}');
+    const question = await client.asked();
+    expect(question.params._meta.persist).toEqual(['session', 'always']);
+    question.answer({ action: 'accept', content: {}, _meta: { persist: 'always' } });
+    await completed(client, turnId);
+    const { config } = await client.request('config/read', {});
+    expect(config.mcp_servers.demo.tools).toEqual({ write: { approval_mode: 'approve' } });
+    const before = client.news(STATUS).length;
+    await client.request('config/mcpServer/reload', {});
+    expect(client.news(STATUS).slice(before)).not.toContainEqual(
+      expect.objectContaining({ name: 'demo', status: 'starting' }),
+    );
+    const other = await startThread(client, { cwd: server.workspace, approvalPolicy: 'never' });
+    await client.notified(STATUS, (params) => params.threadId === other && params.status === 'ready');
+    await completed(client, await startTurn(client, other, 'call mcp__demo__write {"text":"two"}'));
+    expect(await mcpItem(client, other)).toMatchObject({ status: 'completed' });
+  });
+
   test('is refused under never, and allowed by the configuration', async () => {
     const tools = { write: { approval_mode: 'approve' } };
     const { client, threadId } = await started({ demo: { ...demo, tools } }, { approvalPolicy: 'never' });
