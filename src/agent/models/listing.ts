@@ -3,7 +3,7 @@
 import { ModelError, type ProviderAccess } from './client.ts';
 import { endpoint, requestHeaders } from './endpoint.ts';
 import type { Answer, ModelHttp } from './http.ts';
-import { type Loose, listOf, numberOf, parseLoosely, recordOf, textOf } from './loose.ts';
+import { countOf, type Loose, listOf, parseLoosely, recordOf, textOf } from './loose.ts';
 
 export interface ListedModel {
   readonly id: string;
@@ -98,8 +98,7 @@ function modelOf(entry: Loose): ListedModel | undefined {
 const WINDOW_MEMBERS = ['context_length', 'context_window', 'max_context_length', 'max_model_len', 'max_input_tokens'];
 
 function windowOf(entry: Loose): number | null {
-  const found = WINDOW_MEMBERS.map((name) => numberOf(entry[name])).find((tokens) => tokens > 0);
-  return found === undefined ? null : Math.floor(found);
+  return WINDOW_MEMBERS.map((name) => countOf(entry[name])).find((tokens) => tokens > 0) ?? null;
 }
 
 const MODALITIES = ['text', 'image', 'audio'] as const;

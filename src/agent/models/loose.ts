@@ -18,6 +18,11 @@ export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
+/** A whole number from 0 to `most`, whatever it was. */
+export function countOf(value: unknown, most = 1e12): number {
+  return Math.floor(Math.min(Math.max(numberOf(value), 0), most));
+}
+
 /** The value, or undefined where the text is no JSON. */
 export function parseLoosely(text: string): unknown {
   try {

@@ -5,9 +5,12 @@ import type { WebSearchAction } from '../../model/web-search.ts';
 import type { ModelEvent } from './client.ts';
 import { ModelError } from './client.ts';
 import type { EventBatch } from './event-batch.ts';
-import { type Loose, listOf, numberOf, parseLoosely, recordOf, textOf } from './loose.ts';
+import { countOf, type Loose, listOf, numberOf, parseLoosely, recordOf, textOf } from './loose.ts';
 import { hintedDelayMs } from './retry-hint.ts';
 import { usageOf } from './usage.ts';
+
+/** Of the parts of a thought: each part below it is kept in mind. */
+const MAX_INDEX = 1_000;
 
 type Phase = Extract<ModelEvent, { type: 'messageStarted' }>['phase'];
 
@@ -32,13 +35,13 @@ export class ResponsesEvents {
         this.#batch.addText(textOf(event.delta));
         return false;
       case 'response.reasoning_summary_text.delta':
-        this.#batch.addNumberedText('summaryText', numberOf(event.summary_index), textOf(event.delta));
+        this.#batch.addNumberedText('summaryText', countOf(event.summary_index, MAX_INDEX), textOf(event.delta));
         return false;
       case 'response.reasoning_text.delta':
-        this.#batch.addNumberedText('reasoningText', numberOf(event.content_index), textOf(event.delta));
+        this.#batch.addNumberedText('reasoningText', countOf(event.content_index, MAX_INDEX), textOf(event.delta));
         return false;
       case 'response.reasoning_summary_part.added':
-        this.#batch.add({ type: 'summaryPartAdded', index: numberOf(event.summary_index) });
+        this.#batch.add({ type: 'summaryPartAdded', index: countOf(event.summary_index, MAX_INDEX) });
         return false;
       case 'response.output_item.added':
         this.#begin(event);

@@ -1,8 +1,9 @@
 // Token counts of one response in the form that threads keep.
 
 import type { TokenUsage } from '../../model/turn.ts';
+import { countOf } from './loose.ts';
 
-/** `input` includes what was cached and written to the cache, `output` includes reasoning. */
+/** `input` includes what was cached and written to the cache, `output` includes reasoning. Providers may say anything: counts stay counts. */
 export function usageOf(counts: {
   readonly input: number;
   readonly cached: number;
@@ -10,12 +11,13 @@ export function usageOf(counts: {
   readonly output: number;
   readonly reasoning: number;
 }): TokenUsage {
+  const [input, output] = [countOf(counts.input), countOf(counts.output)];
   return {
-    totalTokens: counts.input + counts.output,
-    inputTokens: counts.input,
-    cachedInputTokens: counts.cached,
-    cacheWriteInputTokens: counts.cacheWritten,
-    outputTokens: counts.output,
-    reasoningOutputTokens: counts.reasoning,
+    totalTokens: input + output,
+    inputTokens: input,
+    cachedInputTokens: countOf(counts.cached),
+    cacheWriteInputTokens: countOf(counts.cacheWritten),
+    outputTokens: output,
+    reasoningOutputTokens: countOf(counts.reasoning),
   };
 }

@@ -308,3 +308,21 @@ test.each([
     expect(body.input.slice(1)).toEqual(calls);
   },
 );
+
+test('numbers that are none come through as counts', async () => {
+  const events = await answerTo(
+    stream([
+      responses.event('response.output_item.added', { output_index: 0, item: { type: 'reasoning', id: 'rs_1' } }),
+      responses.event('response.reasoning_summary_part.added', { summary_index: 4e9 }),
+      responses.event('response.reasoning_summary_text.delta', { summary_index: -1, delta: 'plan' }),
+      responses.event('response.reasoning_text.delta', { content_index: 0.5, delta: 'raw' }),
+      responses.event('response.completed', {
+        response: { id: 'r', usage: { input_tokens: 1.5, output_tokens: -3 } },
+      }),
+    ]),
+  );
+  const indices = events.flatMap((event) => ('index' in event ? [event.index] : []));
+  expect(indices).toEqual([1_000, 0, 0]);
+  const usage = events.find(({ type }) => type === 'usage');
+  expect(usage).toMatchObject({ usage: { totalTokens: 1, inputTokens: 1, outputTokens: 0 } });
+});
