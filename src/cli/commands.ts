@@ -82,4 +82,8 @@ function isMisread(error: unknown): error is Error {
   return error instanceof Error && error.name === 'YError';
 }
 
-const oneLine = (text: string): string => text.trim().replace(/\s*\n\s*/g, '; ');
+const oneLine = (text: string): string =>
+  text
+    .trim()
+    .replace(/:\s*\n\s*/g, ': ')
+    .replace(/\s*\n\s*/g, '; ');

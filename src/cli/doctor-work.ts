@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { problemText } from '../config/faults.ts';
 import { type ConfigState, createConfigSource } from '../config/load.ts';
+import { type Requirements, readRequirements, requirementsFile } from '../config/requirements.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
 import { providerFindings } from './doctor-provider.ts';
@@ -24,13 +25,16 @@ export async function doctor(options: {
   readonly json: boolean;
 }): Promise<ExitCode> {
   const { dataDirectory, flags, provider, json } = options;
-  const state = await createConfigSource({ dataDirectory, flags }).state();
+  const required = await requirementsOf(requirementsFile(process.platform));
+  const { requirements } = required;
+  const state = await createConfigSource({ dataDirectory, flags, requirements }).state();
   const paint = paintFor(process.stdout, process.env);
   const findings: Finding[] = [];
   const checks: readonly (() => readonly Finding[] | Promise<readonly Finding[]>)[] = [
     () => [nodeFinding(process.versions.node)],
     () => directoryFindings(dataDirectory),
     () => serverFindings(dataDirectory),
+    () => required.findings,
     () => [configFinding(state, join(dataDirectory, 'config.yaml'))],
     sandboxFindings,
     () => {
@@ -117,11 +121,26 @@ async function serverFindings(directory: string): Promise<readonly Finding[]> {
   }
 }
 
-function configFinding({ problem }: ConfigState, file: string): Finding {
+/** What the administrator requires, if it can be kept: no server starts otherwise. */
+export async function requirementsOf(
+  file: string,
+  owner?: number,
+): Promise<{ readonly requirements?: Requirements | undefined; readonly findings: readonly Finding[] }> {
+  const about = 'requirements';
+  try {
+    const requirements = await readRequirements(file, owner);
+    return { requirements, findings: requirements ? [good(about, file)] : [] };
+  } catch (error) {
+    return { findings: [bad(about, messageOf(error), 'no server starts before the administrator has corrected it')] };
+  }
+}
+
+function configFinding({ problem, notes }: ConfigState, file: string): Finding {
   const about = 'configuration';
   if (problem) return bad(about, problemText(problem), 'correct the file; until then no work begins with it');
   try {
     statSync(file);
+    if (notes.length > 0) return doubtful(about, notes.join('; '), `correct ${file}`);
     return good(about, file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return good(about, `there is no ${file}; defaults hold`);
