@@ -11,7 +11,7 @@ import { defaultSocket } from './server-flags.ts';
 
 const SOCKET = 'unix://';
 
-/** Until both directions have ended: at the end of our input what was asked is still answered. */
+/** Until both directions have ended: at the end of our input what was asked is still answered. A server that ends before is told. */
 export async function proxy(options: {
   readonly sock: string | undefined;
   readonly dataDir: string | undefined;
@@ -45,18 +45,21 @@ export async function passThrough(address: string, about: { readonly cwd?: strin
     about.cwd === undefined
       ? pipeline(process.stdin, socket)
       : pipeline(process.stdin, tellingFolder(about.cwd), socket);
-  const inputEnded = input.catch(() => {});
-  try {
-    await pipeline(socket, process.stdout, { end: false });
-  } catch (error) {
-    // Whoever reads has gone, or the server has been cut off.
-    socket.destroy();
-    return codeOf(error) === 'EPIPE' ? EXIT.done : EXIT.failed;
-  }
+  let isAllSaid = false;
+  const inputEnded = input.then(
+    () => {
+      isAllSaid = true;
+    },
+    () => {},
+  );
+  const output = await pipeline(socket, process.stdout, { end: false }).catch(codeOf);
   socket.destroy();
   process.stdin.destroy();
   await inputEnded;
-  return EXIT.done;
+  // Whoever reads has gone, or has been answered everything.
+  if (output === 'EPIPE' || (output === undefined && isAllSaid)) return EXIT.done;
+  process.stderr.write('heddle: the server has ended the connection\n');
+  return output === undefined ? EXIT.done : EXIT.failed;
 }
 
 function connected(path: string): Promise<Socket> {

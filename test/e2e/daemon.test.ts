@@ -157,3 +157,13 @@ test('a server in the background ends when no client and no work is left', async
   expect((await program.ended).stderr).toContain('nobody has needed it for a while');
   expect([0, 4]).toContain(proxied.code);
 });
+
+test('a client whose server is killed is told so', async () => {
+  const data = directory();
+  await daemon('start', data, '--backend', 'mock');
+  const client = new Program(['app-server', 'proxy', '--data-dir', data]);
+  client.write(INITIALIZE);
+  await client.said('stdout', /"id":"init"/);
+  process.kill(await pidOf(data), 'SIGKILL');
+  expect((await client.ended).stderr).toBe('heddle: the server has ended the connection\n');
+});
