@@ -1,7 +1,6 @@
 // The client library against the built server over standard streams, the Unix socket and WebSockets. C-023, C-024, C-033, C-034, C-036.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { connect as connectSocket, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -9,6 +8,7 @@ import type { Heddle } from '../../src/client/heddle.ts';
 import { connect, type Way } from '../../src/client/local.ts';
 import { connect as connectWeb } from '../../src/client/web.ts';
 import type { SocketClass } from '../../src/client/web-socket.ts';
+import { cuttingProxy } from '../harness/cutting-proxy.ts';
 import { EXECUTABLE, scratch, serve } from './executable.ts';
 
 const clients: Heddle[] = [];
@@ -120,8 +120,14 @@ test('a question reaches its handler, and what has none is declined', async () =
 test('a stream that is cut again and again is one stream, and changes are made once', async () => {
   const socket = join(scratch(), 's');
   await serve(['--listen', `unix://${socket}`]);
-  const proxy = await cuttingProxy(socket, [900, 2_500, 4_000, 3_000, 6_000, 5_000, 2_000, 7_777]);
-  const client = await kept(connect({ ...INTRODUCTION, socket: proxy.path, reconnect: { firstMs: 5, longestMs: 50 } }));
+  const limits = [1_500, 2_500, 4_000, 3_000, 6_000, 5_000, 2_000, 7_777];
+  const path = join(scratch(), 'p');
+  const proxy = await cuttingProxy(path, socket, () => {
+    const toClient = limits.shift() ?? Number.POSITIVE_INFINITY;
+    return { toServer: Number.POSITIVE_INFINITY, toClient };
+  });
+  proxies.push(() => proxy.close());
+  const client = await kept(connect({ ...INTRODUCTION, socket: path, reconnect: { firstMs: 5, longestMs: 50 } }));
   const thread = await client.thread({ cwd: scratch() });
   const events = thread.events();
   const turn = thread.turn('say 400 words at 100 a second');
@@ -133,7 +139,7 @@ test('a stream that is cut again and again is one stream, and changes are made o
   }
   expect(text.trimEnd()).toBe(Array.from({ length: 400 }, (_, at) => `word${at + 1}`).join(' '));
   expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b));
-  expect(proxy.cuts()).toBeGreaterThanOrEqual(4);
+  expect(proxy.connections()).toBeGreaterThan(4);
   const { thread: stored } = await client.request('thread/read', { threadId: thread.id, includeTurns: true });
   expect(stored.turns).toHaveLength(1);
   await events.return?.();
@@ -154,33 +160,3 @@ test('a server that is killed is started anew; the turn is told as interrupted, 
   await client.close();
   expect([pid, next].map(isAlive)).toEqual([false, false]);
 });
-
-/** Passes on to a socket; each connection ends after so many bytes to the client, those after the last go on. */
-async function cuttingProxy(target: string, limits: readonly number[]) {
-  const path = join(scratch(), 'p');
-  const open = new Set<Socket>();
-  let count = 0;
-  const server = createServer((near) => {
-    let left = limits[count] ?? Number.POSITIVE_INFINITY;
-    count += 1;
-    const far = connectSocket(target);
-    for (const socket of [near, far]) {
-      open.add(socket);
-      socket.on('error', () => {}).once('close', () => open.delete(socket));
-    }
-    near.pipe(far);
-    near.once('close', () => far.destroy());
-    far.once('close', () => near.destroy());
-    far.on('data', (bytes: Buffer) => {
-      near.write(bytes.subarray(0, left));
-      left -= bytes.length;
-      if (left <= 0) near.end(() => far.destroy());
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  proxies.push(async () => {
-    for (const socket of open) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { path, cuts: () => Math.min(count - 1, limits.length) };
-}
