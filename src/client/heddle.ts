@@ -101,7 +101,7 @@ export class Heddle implements Closable {
       mutations: this.#mutations,
       maxPending: maxPendingRequests,
       timeoutMs: requestTimeoutMs,
-      answered: (method, params, result) => this.#listening.answered(method, params, result),
+      answered: (method, params, result) => this.#answered(method, params, result),
     });
   }
 
@@ -243,6 +243,18 @@ export class Heddle implements Closable {
 
   #tell(news: News): void {
     for (const tap of [...this.#taps]) tap.news(news);
+  }
+
+  #answered(method: string, params: unknown, result: unknown): void {
+    this.#listening.answered(method, params, result);
+    if (method === 'thread/read' || method === 'thread/resume')
+      this.#seen((result as RequestResult<'thread/read'>).thread.turns);
+  }
+
+  /** Turns whose end was told to nobody are found to be over. */
+  #seen(turns: RequestResult<'thread/read'>['thread']['turns']): void {
+    const isOpen = new Set(this.#mutations.list().map(({ turnId }) => turnId));
+    for (const { id, status } of turns) if (status !== 'inProgress' && isOpen.has(id)) this.#mutations.turnEnded(id);
   }
 
   #gap(params: News<'client/gap'>['params']): void {

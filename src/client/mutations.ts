@@ -31,7 +31,7 @@ const WITHOUT_KEY: ReadonlySet<string> = new Set<RequestName>([
   'fuzzyFileSearch/sessionStop',
 ]);
 
-/** Mutations of which the end is not known, beyond which the oldest are forgotten. */
+/** Mutations of which the end is not known, and turns that have ended; beyond it the oldest are forgotten. */
 const MAX_KEPT = 1024;
 
 /** One of them, from when it is asked for until its end is known. */
@@ -39,15 +39,21 @@ export class Tracked {
   readonly method: string;
   readonly idempotencyKey: string | undefined;
   readonly #changed: (mutation: Mutation) => void;
+  readonly #isOver: (turnId: string) => boolean;
   #state: MutationState = 'unsent';
   #turnId: string | undefined;
   /** A cut came after it was sent: that it is refused later does not say that it had no effect then. */
   #mayHaveLanded = false;
 
-  constructor(method: string, idempotencyKey: string | undefined, changed: (mutation: Mutation) => void) {
+  constructor(
+    method: string,
+    idempotencyKey: string | undefined,
+    hooks: { readonly changed: (mutation: Mutation) => void; readonly isOver: (turnId: string) => boolean },
+  ) {
     this.method = method;
     this.idempotencyKey = idempotencyKey;
-    this.#changed = changed;
+    this.#changed = hooks.changed;
+    this.#isOver = hooks.isOver;
   }
 
   get state(): MutationState {
@@ -77,7 +83,7 @@ export class Tracked {
     const { turn } = (result ?? {}) as { turn?: { id?: unknown; status?: unknown } };
     const runs = this.method === 'turn/start' && turn?.status === 'inProgress' && typeof turn.id === 'string';
     if (runs) this.#turnId = turn.id as string;
-    this.set(runs ? 'running' : 'done');
+    this.set(runs && !this.#isOver(turn.id as string) ? 'running' : 'done');
   }
 
   failed(error: unknown, isGivenUp: boolean): void {
@@ -88,17 +94,19 @@ export class Tracked {
 }
 
 export class Mutations {
-  readonly #changed: (mutation: Mutation) => void;
+  readonly #hooks: ConstructorParameters<typeof Tracked>[2];
   readonly #open = new Set<Tracked>();
+  /** The last turns that have ended: after a cut their end may be told before the answer to the request that began them. */
+  readonly #ended = new Set<string>();
 
   constructor(changed: (mutation: Mutation) => void) {
-    this.#changed = changed;
+    this.#hooks = { changed, isOver: (turnId) => this.#ended.has(turnId) };
   }
 
   /** Undefined: the method changes nothing. */
   of({ method, mutates }: AnyRequest, idempotencyKey: string | undefined): Tracked | undefined {
-    if (mutates) return new Tracked(method, idempotencyKey ?? newKey(), this.#changed);
-    return WITHOUT_KEY.has(method) ? new Tracked(method, undefined, this.#changed) : undefined;
+    if (mutates) return new Tracked(method, idempotencyKey ?? newKey(), this.#hooks);
+    return WITHOUT_KEY.has(method) ? new Tracked(method, undefined, this.#hooks) : undefined;
   }
 
   /** From now on it is among those whose end is not known; in place of an earlier one with its key. */
@@ -118,6 +126,11 @@ export class Mutations {
 
   /** A turn is over, as it was told or found. */
   turnEnded(turnId: string): void {
+    this.#ended.add(turnId);
+    for (const oldest of this.#ended) {
+      if (this.#ended.size <= MAX_KEPT) break;
+      this.#ended.delete(oldest);
+    }
     for (const mutation of this.#open)
       if (mutation.turnId === turnId && mutation.state === 'running') {
         mutation.set('done');

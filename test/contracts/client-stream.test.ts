@@ -187,7 +187,7 @@ test('an overloaded server is asked again to resume; a cut in between begins ane
 
 test('a turn that is sent again after a cut has the events that came before its answer', async () => {
   const server = new HostileServer();
-  const { line, thread } = await startedThread(server);
+  const { client, line, thread } = await startedThread(server);
   const turn = thread.turn('x');
   const { params } = await line.asked('turn/start');
   line.cut();
@@ -200,6 +200,8 @@ test('a turn that is sent again after a cut has the events that came before its 
   const text: string[] = [];
   for await (const piece of turn.text()) text.push(piece);
   expect(text.join('')).toBe('ü2ü3ü5ü6');
+  // It was over before its answer, which says that it runs.
+  expect(client.mutations).toEqual([]);
   expect(await turn.completed).toMatchObject({ status: 'completed' });
 });
 
