@@ -24,7 +24,7 @@ export async function refusalOfInput(
   if (isHarmless(chars) || !session.isRunning) return undefined;
   const { approvalPolicy: policy, sandboxPolicy: sandbox } = port.settings();
   const isGranted = !port.isCapped() && port.grants.has(typingInto(session));
-  const verdict = decideInput(session.runs, { policy, sandbox, isGranted });
+  const verdict = decideInput(session, { policy, sandbox, isGranted });
   if (verdict.decision === 'allow') return undefined;
   if (verdict.decision === 'deny') return { reason: verdict.rule, endsTurn: false };
   const proposal = proposalFor(port, parts, session, callId, chars);
@@ -42,7 +42,7 @@ const typingInto = ({ item }: CommandSession): string => fingerprint({ typingInt
 function proposalFor(
   port: TurnPort,
   parts: ToolParts,
-  { item, runs }: CommandSession,
+  { item, runs, hasMore }: CommandSession,
   callId: ItemId,
   chars: string,
 ): ProposalOf<'terminalInput'> {
@@ -60,6 +60,7 @@ function proposalFor(
     cwd: item.cwd,
     reason: null,
     sandbox: runs,
+    ...(hasMore ? { hasMore: true as const } : {}),
     operationDigest: fingerprint({ item: item.id, chars }),
     ...policyDigests(port.settings()),
     nonce: newId(),

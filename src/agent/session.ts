@@ -97,6 +97,10 @@ export class CommandSession {
     return this.#start.runs;
   }
 
+  get hasMore(): boolean {
+    return this.#start.hasMore;
+  }
+
   get item(): ItemOf<'commandExecution'> {
     return this.#start.item;
   }

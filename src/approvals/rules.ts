@@ -55,9 +55,9 @@ export function decideCommand(action: CommandAction, facts: Facts): Verdict {
   return asked(runs, why, mayAsk(policy));
 }
 
-/** What a model types into a command that runs already; `runs` is how. */
+/** What a model types into a command that runs already; `runs` is how, `hasMore` that it may do more than its sandbox. */
 export function decideInput(
-  runs: RunsAs,
+  { runs, hasMore }: { readonly runs: RunsAs; readonly hasMore: boolean },
   { policy, sandbox, isGranted }: Pick<Facts, 'policy' | 'sandbox' | 'isGranted'>,
 ): Verdict {
   if (isGranted) return { decision: 'allow', runs, rule: 'typing into this command was accepted before' };
@@ -65,8 +65,10 @@ export function decideInput(
     return asked(runs, 'the policy asks before everything that is typed into a command', true);
   if (sandbox.type === 'dangerFullAccess' || sandbox.type === 'externalSandbox')
     return { decision: 'allow', runs, rule: 'the thread has full access' };
-  if (runs === 'sandboxed') return { decision: 'allow', runs, rule: 'the sandbox holds what the command may touch' };
-  return asked(runs, 'it would be typed into a command that runs outside the sandbox', mayAsk(policy));
+  if (runs === 'sandboxed' && !hasMore)
+    return { decision: 'allow', runs, rule: 'the sandbox holds what the command may touch' };
+  const where = hasMore ? 'has more than the sandbox' : 'runs outside the sandbox';
+  return asked(runs, `it would be typed into a command that ${where}`, mayAsk(policy));
 }
 
 function asked(runs: RunsAs, why: string, may: boolean): Verdict {

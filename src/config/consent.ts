@@ -8,7 +8,7 @@ import type { Config } from './schema.ts';
 /** Why an acceptance does not count, if it does not. Roots that are links themselves hold no file here. */
 export function barredByCeiling(by: Principal, proposal: Proposal, remote: Config['remote']): string | undefined {
   if (by.isLocal || remote.sandbox === 'danger-full-access' || proposal.kind === 'userInput') return undefined;
-  if (proposal.kind === 'permissions' || (proposal.kind === 'command' && proposal.permissions))
+  if (proposal.kind === 'permissions' || hasMore(proposal))
     return 'remote clients may not let a thread do more than its sandbox allows here';
   if (proposal.kind === 'mcpToolCall') return 'remote clients may not let a tool run outside of the sandbox here';
   const isInside = proposal.sandbox === 'sandboxed';
@@ -19,3 +19,8 @@ export function barredByCeiling(by: Principal, proposal: Proposal, remote: Confi
     ? undefined
     : 'remote clients may not have these files changed here';
 }
+
+/** It is about a command that has more than its sandbox. */
+const hasMore = (proposal: Proposal): boolean =>
+  (proposal.kind === 'command' && proposal.permissions !== undefined) ||
+  (proposal.kind === 'terminalInput' && proposal.hasMore === true);

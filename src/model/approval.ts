@@ -104,6 +104,8 @@ const TerminalInputProposal = schema(() =>
     chars: z.string(),
     /** How the command runs. */
     sandbox: z.enum(['sandboxed', 'bare', 'unavailable']),
+    /** It alone was allowed more than its sandbox. */
+    hasMore: z.literal(true).optional(),
   }),
 );
 

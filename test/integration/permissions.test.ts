@@ -298,7 +298,7 @@ describe('for one command', () => {
       expect(rig.outputs()[0]).toMatch(/under the ceiling/);
     });
 
-    test('a turn types nothing into a command that has them', async () => {
+    test('a turn types nothing into a command that has them, and their yes lets nobody else', async () => {
       const { rig, remote, call } = await shared('on-request');
       const mine = await rig.begin([['exec_command', { ...call[1], cmd: 'cat', tty: true, yield_time_ms: 250 }]]);
       (await rig.client.asked()).answer({ decision: 'accept' });
@@ -307,8 +307,15 @@ describe('for one command', () => {
       const typed: ToolUse = ['write_stdin', { session_id: session, chars: 'theirs\n' }];
       await completed(rig.client, await rig.begin([typed], {}, remote));
       expect(rig.outputs()[0]).toMatch(/was refused/);
-      await completed(rig.client, await rig.begin([typed]));
-      expect(rig.outputs()[0]).toMatch(/theirs/);
+      for (const [by, said] of [
+        [remote, /was refused/],
+        [rig.client, /theirs/],
+      ] as const) {
+        const turnId = await rig.begin([typed]);
+        (await by.asked((params) => params.turnId === turnId)).answer({ decision: 'accept' });
+        await completed(rig.client, turnId);
+        expect(rig.outputs()[0]).toMatch(said);
+      }
     });
 
     test('the yes of a remote client to them is none, in anybody’s turn', async () => {
