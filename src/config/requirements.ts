@@ -1,7 +1,7 @@
 // The administrator's requirements: what nobody on the wire, in a file or by a flag can change.
 
 import { open, realpath, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
@@ -67,7 +67,8 @@ export async function readRequirements(file: string, owner: number = ROOT): Prom
     if (uid !== owner || (mode & WRITABLE_BY_OTHERS) !== 0) {
       throw refused(file, 'it must belong to the administrator (root), and nobody else may write to it');
     }
-    await checkFolders(file, owner);
+    // A link can be put elsewhere by whoever may write where it lies.
+    for (const path of new Set([resolve(file), await realpath(file)])) await checkFolders(path, owner);
     return await understood(await handle.readFile('utf8'), file);
   } finally {
     await handle.close();
@@ -76,7 +77,7 @@ export async function readRequirements(file: string, owner: number = ROOT): Prom
 
 /** Who can rename in a folder above can put another file in its place. */
 async function checkFolders(file: string, owner: number): Promise<void> {
-  for (let folder = dirname(await realpath(file)); ; folder = dirname(folder)) {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
     const { uid, mode } = await stat(folder);
     const isOpen = (mode & WRITABLE_BY_OTHERS) !== 0 && (mode & STICKY) === 0;
     if ((uid !== owner && uid !== ROOT) || isOpen) throw refused(file, `others may change the folder ${folder}`);

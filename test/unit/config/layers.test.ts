@@ -174,5 +174,11 @@ describe('requirements', () => {
     await expect(readRequirements(file, me)).rejects.toThrow(`others may change the folder ${folder}`);
     await symlink(file, join(home, 'link.toml'));
     await expect(readRequirements(join(home, 'link.toml'), me)).rejects.toThrow('others may change the folder');
+    await chmod(folder, 0o700);
+    const open = join(folder, 'open');
+    await mkdir(open);
+    await chmod(open, 0o777);
+    await symlink(file, join(open, 'link.toml'));
+    await expect(readRequirements(join(open, 'link.toml'), me)).rejects.toThrow(`others may change the folder ${open}`);
   });
 });
