@@ -48,7 +48,8 @@ export function questionOf(method: string, params: unknown): Question {
 }
 
 /** The command is shown whole: what is not seen cannot be approved. */
-function commandQuestion({ kind, command, cwd, reason, heddle, availableDecisions }: CommandQuestion): Question {
+function commandQuestion(question: CommandQuestion): Question {
+  const { kind, command, cwd, reason, heddle, availableDecisions, additionalPermissions } = question;
   const how: Readonly<Record<typeof heddle.sandbox, string>> = {
     sandboxed: 'It would run inside the sandbox.',
     bare: 'It would run OUTSIDE the sandbox.',
@@ -61,6 +62,7 @@ function commandQuestion({ kind, command, cwd, reason, heddle, availableDecision
     ...folded(`in ${visible(cwd)}`, width),
     ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
     ...folded(how[heddle.sandbox], width),
+    ...(additionalPermissions ? ['It would be given besides:', ...wishLines(additionalPermissions, width)] : []),
   ];
   return { about: command, lines, availableDecisions };
 }
@@ -83,19 +85,29 @@ function fileQuestion({ heddle, availableDecisions }: FileQuestion): Question {
   return { about: changes.map(headOf).join(', '), lines, availableDecisions };
 }
 
-function permissionsQuestion({ permissions: { network, fileSystem }, reason }: PermissionsQuestion): Question {
-  const wishes = [
-    ...(network?.enabled ? ['the network'] : []),
-    ...(fileSystem?.read ?? []).map((path) => `to see ${visible(path)}`),
-    ...(fileSystem?.write ?? []).map((path) => `to change ${visible(path)}`),
-  ];
+type Wished = PermissionsQuestion['permissions'];
+
+const wishesOf = ({ network, fileSystem }: Wished): readonly string[] => [
+  ...(network?.enabled ? ['the network'] : []),
+  ...(fileSystem?.read ?? []).map((path) => `to see ${visible(path)}`),
+  ...(fileSystem?.write ?? []).map((path) => `to change ${visible(path)}`),
+];
+
+const wishLines = (permissions: Wished, width: number): readonly string[] =>
+  wishesOf(permissions).flatMap((wish) => folded(wish, width - 4).map((line) => `    ${line}`));
+
+function permissionsQuestion({ permissions, reason }: PermissionsQuestion): Question {
   const lines = (width: number) => [
     '',
     'The model asks for more than its sandbox allows:',
-    ...wishes.flatMap((wish) => folded(wish, width - 4).map((line) => `    ${line}`)),
+    ...wishLines(permissions, width),
     ...(reason ? folded(`because: ${visible(reason)}`, width) : []),
   ];
-  return { about: wishes.join(', '), lines, availableDecisions: ['accept', 'acceptForSession', 'decline'] };
+  return {
+    about: wishesOf(permissions).join(', '),
+    lines,
+    availableDecisions: ['accept', 'acceptForSession', 'decline'],
+  };
 }
 
 /** What was asked for, or nothing of it. */

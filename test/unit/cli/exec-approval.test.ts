@@ -89,6 +89,18 @@ test('yes is yes, and the command was shown whole and harmless', async () => {
   expect(screen).not.toContain('\u001b');
 });
 
+test('what a command would be given besides is shown with it', async () => {
+  const { shown, answer } = stage(['n']);
+  const additionalPermissions = {
+    network: { enabled: true },
+    fileSystem: { read: ['/seen\u001b[8m'], write: ['/changed'], entries: [] },
+  };
+  await answer({ ...QUESTION, additionalPermissions });
+  const screen = shown.join('\n');
+  for (const wish of ['the network', 'to see /seen', 'to change /changed']) expect(screen).toContain(wish);
+  expect(screen).not.toContain('\u001b');
+});
+
 test('what is not offered is asked again', async () => {
   const { answer } = stage(['', 's', 'perhaps', 'no']);
   expect(await answer(QUESTION)).toEqual({ decision: 'decline' });
