@@ -24,8 +24,6 @@ const WITHOUT_EFFECT: Readonly<Record<string, boolean>> = {
 
 const FEATURE: Readonly<Record<string, boolean>> = { '--enable': true, '--disable': false };
 
-const SHORT: Readonly<Record<string, string>> = { '-c': '--config' };
-
 export type Meant =
   | { readonly argv: readonly string[] }
   /** To be printed, and that is all. */
@@ -76,9 +74,9 @@ const isOverStdio = (flags: readonly string[]): boolean =>
 const isStdio = (flag: string, next: string | undefined): boolean =>
   (flag.startsWith('--listen=') ? flag.slice('--listen='.length) : next) === 'stdio://';
 
-/** `--flag=value` as two. */
+/** `--flag=value` as two; `-c value`, `-cvalue` and `-c=value` as `--config`. */
 function split(text: string): readonly [string, string | undefined] {
+  if (/^-c/.test(text)) return ['--config', text.length > 2 ? text.slice(2).replace(/^=/, '') : undefined];
   const equals = text.startsWith('--') ? text.indexOf('=') : -1;
-  const flag = equals < 0 ? text : text.slice(0, equals);
-  return [SHORT[flag] ?? flag, equals < 0 ? undefined : text.slice(equals + 1)];
+  return equals < 0 ? [text, undefined] : [text.slice(0, equals), text.slice(equals + 1)];
 }
