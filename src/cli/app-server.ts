@@ -121,7 +121,11 @@ const daemonCommand: AddCommand = (cli, outcome) => {
     'One server in the background that the clients of a user share',
     (yargs) =>
       yargs
-        .positional('command', { choices: DAEMON_COMMANDS, demandOption: true, describe: 'What to do with it' })
+        .positional('command', {
+          choices: DAEMON_COMMANDS,
+          demandOption: true,
+          describe: 'What to do with it; restart takes flags anew',
+        })
         .options({
           'data-dir': SERVER_OPTIONS['data-dir'],
           backend: SERVER_OPTIONS.backend,

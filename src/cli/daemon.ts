@@ -59,19 +59,30 @@ const described = ({ owner, address }: Running): string =>
 export async function startDaemon(directory: string, flags: readonly string[]): Promise<ExitCode> {
   const found = await startServer(directory, flags);
   if (found === 'silent') return complain(silentText(directory));
-  const log = join(directory, LOG_FILE);
-  say(found.isNew ? `started: ${described(found)}\nlog: ${log}` : `runs already: ${described(found)}`);
+  if (found.isNew) {
+    process.stderr.write(adviceIn(found.said));
+    say(`started: ${described(found)}\nlog: ${join(directory, LOG_FILE)}`);
+  } else {
+    say(`runs already: ${described(found)}`);
+    if (flags.length > 0) process.stderr.write('its settings count, not those of this command line\n');
+  }
   return EXIT.done;
 }
 
-/** The server that answers, started if there is none. Rejects as *unavailable* with what it said when it does not start. */
+/** What a server says before it tells where it listens: there people read what to choose or to correct. */
+function adviceIn(said: string): string {
+  const end = said.search(/^heddle app-server \d/m);
+  return end < 0 ? said : said.slice(0, end);
+}
+
+/** The server that answers, started if there is none; `said` is what a new one has written so far. Rejects as *unavailable* with what it said when it does not start. */
 export async function startServer(
   directory: string,
   flags: readonly string[],
-): Promise<(Running & { readonly isNew: boolean }) | 'silent'> {
+): Promise<(Running & { readonly isNew: boolean; readonly said: string }) | 'silent'> {
   const found = await findServer(directory);
   if (found === 'silent') return found;
-  if (found) return { ...found, isNew: false };
+  if (found) return { ...found, isNew: false, said: '' };
   makeFolders(directory);
   const logFile = join(directory, LOG_FILE);
   const log = openLog(logFile);
@@ -87,9 +98,9 @@ export async function startServer(
   });
   child.unref();
   const running = await answering(directory, hasEnded);
-  if (running) return { ...running, isNew: running.owner.pid === child.pid };
-  const said = (await readFile(logFile)).subarray(from).toString('utf8').trim();
-  throw new AppError('unavailable', `the server did not start; it said:\n${said}`);
+  const said = (await readFile(logFile)).subarray(from).toString('utf8');
+  if (running) return { ...running, isNew: running.owner.pid === child.pid, said };
+  throw new AppError('unavailable', `the server did not start; it said:\n${said.trim()}`);
 }
 
 /** Ends the server that runs; it settles and stores its turns first. */

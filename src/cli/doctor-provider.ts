@@ -53,7 +53,9 @@ function backendFinding({ backend }: Config): Finding {
   if (backend === 'mock') return good('backend', 'mock: turns follow scripts, and need no provider');
   return bad(
     'backend',
-    'none is chosen, so turns only say what to configure',
+    backend === 'external'
+      ? '`external` is not available, so no server starts'
+      : 'none is chosen, so turns only say what to configure',
     'set backend: runtime, model and model_provider in config.yaml, or try --backend mock',
   );
 }

@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { problemText } from '../config/faults.ts';
 import { type ConfigState, createConfigSource } from '../config/load.ts';
+import { mcpServersOf } from '../config/mcp-servers.ts';
 import { type Requirements, readRequirements, requirementsFile } from '../config/requirements.ts';
+import type { Config } from '../config/schema.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
 import { providerFindings } from './doctor-provider.ts';
@@ -41,6 +43,7 @@ export async function doctor(options: {
       if (state.problem) return [doubtful('provider', 'not tried', 'correct the configuration first')];
       return providerFindings({ dataDirectory, config: state.config, provider, environment: process.env });
     },
+    () => (state.problem ? [] : mcpFindings(state.config)),
   ];
   for (const check of checks) {
     const found = await check();
@@ -146,6 +149,15 @@ function configFinding({ problem, notes }: ConfigState, file: string): Finding {
     if (codeOf(error) === 'ENOENT') return good(about, `there is no ${file}; defaults hold`);
     return bad(about, messageOf(error), 'correct its permissions');
   }
+}
+
+/** Servers whose entry cannot be used; none is started for it. */
+function mcpFindings(config: Config): readonly Finding[] {
+  return mcpServersOf(config).flatMap(({ name, isEnabled, endpoint }) =>
+    isEnabled && endpoint.kind === 'unusable'
+      ? [bad(`MCP server ${name}`, endpoint.problem, `correct mcp_servers.${name} in config.yaml`)]
+      : [],
+  );
 }
 
 async function sandboxFindings(): Promise<readonly Finding[]> {

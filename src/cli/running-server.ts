@@ -71,7 +71,7 @@ async function connectionTo({ remote, tokenVariable, dataDir }: ServerChoice): P
   if (!(await isOwned(directory)))
     throw new AppError(
       'unavailable',
-      `no server runs on ${directory}; start one with \`heddle app-server --listen unix://\``,
+      `no server runs on ${directory}; start one with \`heddle app-server daemon start\``,
     );
   const owner = await readOwner(directory);
   const connection = owner && (await reachOwner(owner));

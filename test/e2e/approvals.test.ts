@@ -87,7 +87,7 @@ test('without a server, or with flags that do not fit, they say what to do', asy
   ])
     expect(await run([...command, ...data])).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining('heddle app-server --listen unix://'),
+      stderr: expect.stringContaining('heddle app-server daemon start'),
     });
   for (const command of [['approvals'], ['approvals', 'answer'], ['policy'], ['policy', 'explain']])
     expect(await run([...command, ...data])).toMatchObject({

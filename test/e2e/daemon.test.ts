@@ -66,6 +66,16 @@ test('what a killed server left behind blocks nothing', async () => {
   expect(await pidOf(data)).not.toBe(pid);
 });
 
+test('what a new server says of its settings, and that a running one keeps its own, is told at once', async () => {
+  const data = directory();
+  const started = await daemon('start', data);
+  expect(started).toMatchObject({ code: 0, stdout: expect.stringMatching(/^started: /) });
+  expect(started.stderr).toMatch(/^no backend is chosen, .*\n.*config\.yaml\n$/);
+  const again = await daemon('start', data, '--backend', 'mock');
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^runs already: /) });
+  expect(again.stderr).toContain('its settings count');
+});
+
 test('a server that cannot start is told with its own words', async () => {
   const data = directory();
   const refused = await daemon('start', data, '-c', 'backend=loom');

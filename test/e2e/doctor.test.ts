@@ -90,6 +90,15 @@ test('what is missing is named: key, provider, backend, a configuration that can
   expect(await provider({}, '--provider', 'nowhere')).toMatchObject({ state: 'bad', about: 'provider nowhere' });
   expect(await provider({})).toMatchObject({ state: 'bad', about: 'backend' });
   expect(await provider({ backend: 'mock' })).toMatchObject({ state: 'good', about: 'backend' });
+  expect(await provider({ backend: 'external' })).toMatchObject({
+    state: 'bad',
+    text: expect.stringMatching(/not available/),
+  });
+  const mcp_servers = { empty: {}, off: { enabled: false } };
+  expect((await doctor(folderOf({ backend: 'mock', mcp_servers }))).findings.slice(-2)).toMatchObject([
+    { state: 'good', about: 'backend' },
+    { state: 'bad', about: 'MCP server empty', text: expect.stringMatching(/neither `command` nor `url`/) },
+  ]);
   const broken = folderOf({ backend: 5 });
   expect((await doctor(broken)).about('configuration')).toMatchObject([
     { state: 'bad', text: expect.stringMatching(/config\.yaml:1:\d+/) },
