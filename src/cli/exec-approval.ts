@@ -1,11 +1,11 @@
 // How `heddle exec` answers when something needs approval: a person at the terminal decides, or nobody is there and it is no.
 
 import { createInterface } from 'node:readline/promises';
-import { commandApproval, fileChangeApproval, permissionsApproval } from '../approvals/requests.ts';
+import { commandApproval, elicitationRequest, fileChangeApproval, permissionsApproval } from '../approvals/requests.ts';
 import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
-import { grantOf, type Question, questionOf } from './questions.ts';
+import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
 import { folded } from './terminal.ts';
 
 type Decision = Result<typeof fileChangeApproval>['decision'];
@@ -47,6 +47,8 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     [fileChangeApproval.method]: consent(fileChangeApproval.method),
     [permissionsApproval.method]: async (params, signal) =>
       grantOf(params, await answer(questionOf(permissionsApproval.method, params), signal)),
+    [elicitationRequest.method]: async (params, signal) =>
+      elicitationAnswerOf(await answer(questionOf(elicitationRequest.method, params), signal)),
   };
   return { answers, hasRefused: () => hasRefused };
 }

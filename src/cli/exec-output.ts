@@ -70,6 +70,8 @@ export class PlainOutput implements ExecOutput {
     if (begun?.type === 'fileChange') this.#changes(begun);
     if (begun?.type === 'webSearch') this.note(`searches the web: ${begun.query}`, 'bold');
     if (begun?.type === 'imageView') this.note(`looks at ${begun.path}`, 'bold');
+    if (begun?.type === 'mcpToolCall') this.#call(begun.server, begun);
+    if (begun?.type === 'dynamicToolCall') this.#call(begun.namespace, begun);
     const steps = paramsOf(notification, turnPlanUpdated)?.plan ?? [];
     for (const { step, status } of steps) this.note(`${MARKS[status]} ${step}`);
     const done = paramsOf(notification, itemCompleted)?.item;
@@ -82,6 +84,10 @@ export class PlainOutput implements ExecOutput {
       this.#noteSoon('it waits for an approval that others may give', 'yellow');
     const said = paramsOf(notification, warning);
     if (said) this.note(`warning: ${said.message}`, 'yellow');
+  }
+
+  #call(of: string | null, { tool, arguments: given }: ItemOf<'mcpToolCall' | 'dynamicToolCall'>): void {
+    this.note(`calls ${of === null ? '' : `${of}/`}${tool} ${JSON.stringify(given)}`, 'bold');
   }
 
   #changes({ changes }: ItemOf<'fileChange'>): void {
@@ -102,6 +108,9 @@ export class PlainOutput implements ExecOutput {
     if (item.type === 'reasoning') this.#endLine('err');
     if (item.type === 'fileChange' && item.status === 'declined') this.note('declined: nothing was changed', 'yellow');
     if (item.type === 'fileChange' && item.status === 'failed') this.note('the files could not be changed', 'yellow');
+    if (item.type === 'mcpToolCall' && item.status === 'failed')
+      this.note(`the call failed: ${item.error?.message ?? 'the tool says so'}`, 'yellow');
+    if (item.type === 'dynamicToolCall' && item.status === 'failed') this.note('the call failed', 'yellow');
     if (item.type !== 'commandExecution') return;
     this.#endLine('err');
     if (item.status === 'declined') this.note('declined: it did not run', 'yellow');

@@ -3,6 +3,8 @@
 import type { z } from 'zod';
 import {
   commandApproval,
+  type ElicitationAnswer,
+  elicitationRequest,
   fileChangeApproval,
   permissionsApproval,
   userInputRequest,
@@ -15,6 +17,7 @@ import { folded, visible } from './terminal.ts';
 type CommandQuestion = Params<typeof commandApproval>;
 type FileQuestion = Params<typeof fileChangeApproval>;
 type PermissionsQuestion = Params<typeof permissionsApproval>;
+type Elicitation = Params<typeof elicitationRequest>;
 type InputQuestion = Params<typeof userInputRequest>;
 
 /** What is asked, whatever it is about. */
@@ -38,6 +41,8 @@ export function questionOf(method: string, params: unknown): Question {
       return permissionsQuestion(permissionsApproval.params().parse(params));
     case userInputRequest.method:
       return inputQuestion(userInputRequest.params().parse(params));
+    case elicitationRequest.method:
+      return elicitationQuestion(elicitationRequest.params().parse(params));
     default:
       return {
         about: method,
@@ -115,6 +120,38 @@ export function grantOf(params: unknown, decision: string): z.input<ReturnType<t
   const { permissions } = permissionsApproval.params().parse(params);
   if (decision !== 'accept' && decision !== 'acceptForSession') return { permissions: {}, scope: 'turn' };
   return { permissions, scope: decision === 'accept' ? 'turn' : 'session' };
+}
+
+/** A call of a tool; or a question of the server itself, whose form cannot be filled in here. */
+function elicitationQuestion(question: Elicitation): Question {
+  const { serverName, message, _meta } = question;
+  const evidence = question.mode === 'form' ? question.heddle : undefined;
+  if (evidence === undefined) {
+    const lines = (width: number) => [
+      '',
+      ...folded(`The MCP server ${visible(serverName)} asks, and only a client with forms can answer:`, width),
+      ...folded(visible(message), width - 4).map((line) => `    ${line}`),
+    ];
+    return { about: `${serverName} asks: ${message}`, lines, availableDecisions: ['decline', 'cancel'] };
+  }
+  const { tool_name: tool, tool_params: parameters, tool_description: description } = _meta ?? {};
+  const call = `${serverName}/${String(tool)} ${JSON.stringify(parameters ?? {})}`;
+  const lines = (width: number) => [
+    '',
+    'A call of a tool of an MCP server needs your approval:',
+    ...folded(visible(call), width - 4).map((line) => `    ${line}`),
+    ...(typeof description === 'string' ? folded(`it says of itself: ${visible(description)}`, width) : []),
+    ...folded(`asked because ${visible(evidence.rule)}`, width),
+    'It would run OUTSIDE the sandbox.',
+  ];
+  return { about: call, lines, availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'] };
+}
+
+/** In the form in which MCP servers are answered. */
+export function elicitationAnswerOf(decision: string): z.input<ReturnType<typeof ElicitationAnswer>> {
+  if (decision === 'accept') return { action: 'accept', content: {} };
+  if (decision === 'acceptForSession') return { action: 'accept', content: {}, _meta: { persist: 'session' } };
+  return { action: decision === 'cancel' ? 'cancel' : 'decline', content: null };
 }
 
 function inputQuestion({ questions }: InputQuestion): Question {

@@ -175,6 +175,10 @@ function linesOf(item: Item, style: Paint): readonly string[] {
       return [style('dim', `$ ${visible(item.command)}${endOf(item)}`)];
     case 'fileChange':
       return item.changes.map((change) => style('dim', `${headOf(change)} (${item.status})`));
+    case 'mcpToolCall':
+      return [style('dim', `called ${visible(`${item.server}/${item.tool}`)} (${item.status})`)];
+    case 'dynamicToolCall':
+      return [style('dim', `called ${visible(item.tool)} (${item.status})`)];
     default:
       return [];
   }

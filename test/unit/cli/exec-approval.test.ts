@@ -1,7 +1,7 @@
 // How `heddle exec` answers questions: only a clear yes of a person is one.
 
 import { expect, test } from 'vitest';
-import { commandApproval, fileChangeApproval } from '../../../src/approvals/requests.ts';
+import { commandApproval, elicitationRequest, fileChangeApproval } from '../../../src/approvals/requests.ts';
 import { type Asking, createApprovals } from '../../../src/cli/exec-approval.ts';
 
 const QUESTION = {
@@ -58,6 +58,17 @@ const FILE_QUESTION = {
   },
 };
 
+const SERVER_QUESTION = {
+  ...{ threadId: 't', turnId: 'u', serverName: 'tickets\u001b[8m', environmentId: null, _meta: null },
+  ...{ message: 'Which one?', mode: 'form', requestedSchema: { type: 'object', properties: {} } },
+};
+
+const TOOL_QUESTION = {
+  ...SERVER_QUESTION,
+  _meta: { tool_name: 'remove', tool_params: { id: 'T-1' }, tool_description: 'Removes a ticket' },
+  heddle: { ...FILE_QUESTION.heddle, itemId: 'i' },
+};
+
 function stage(typed: readonly string[] | undefined, width = 80) {
   const shown: string[] = [];
   const left = [...(typed ?? [])];
@@ -76,7 +87,9 @@ function stage(typed: readonly string[] | undefined, width = 80) {
     approvals.answers[commandApproval.method]!(params, signal);
   const answerFile = (params: unknown) =>
     approvals.answers[fileChangeApproval.method]!(params, new AbortController().signal);
-  return { shown, approvals, answer, answerFile };
+  const answerServer = (params: unknown) =>
+    approvals.answers[elicitationRequest.method]!(params, new AbortController().signal);
+  return { shown, approvals, answer, answerFile, answerServer };
 }
 
 test('yes is yes, and the command was shown whole and harmless', async () => {
@@ -157,4 +170,32 @@ test('without anybody there no file is changed', async () => {
   expect(await answerFile(FILE_QUESTION)).toEqual({ decision: 'decline' });
   expect(approvals.hasRefused()).toBe(true);
   expect(shown.join()).toContain('nobody is here to ask: new: /project/new, moved: /project/old to /project/other');
+});
+
+test.each([
+  ['y', { action: 'accept', content: {} }],
+  ['s', { action: 'accept', content: {}, _meta: { persist: 'session' } }],
+  ['n', { action: 'decline', content: null }],
+  ['c', { action: 'cancel', content: null }],
+])('a call of a tool of an MCP server is shown whole; %s is %j', async (typed, expected) => {
+  const { shown, answerServer } = stage([typed]);
+  expect(await answerServer(TOOL_QUESTION)).toEqual(expected);
+  const screen = shown.join('\n');
+  for (const part of ['/remove {"id":"T-1"}', 'Removes a ticket', FILE_QUESTION.heddle.rule, 'OUTSIDE the sandbox'])
+    expect(screen).toContain(part);
+  expect(screen).not.toContain('\u001b');
+});
+
+test('what an MCP server itself asks can only be declined', async () => {
+  const { shown, approvals, answerServer } = stage(['y', 'n']);
+  expect(await answerServer(SERVER_QUESTION)).toEqual({ action: 'decline', content: null });
+  expect(shown.join('\n')).toContain('Which one?');
+  expect(approvals.hasRefused()).toBe(true);
+});
+
+test('without anybody to ask a call of a tool is declined, and named', async () => {
+  const { shown, approvals, answerServer } = stage(undefined);
+  expect(await answerServer(TOOL_QUESTION)).toEqual({ action: 'decline', content: null });
+  expect(shown.join('\n')).toMatch(/declined, because nobody is here to ask: .*\/remove/);
+  expect(approvals.hasRefused()).toBe(true);
 });

@@ -54,3 +54,24 @@ test('as JSON each notification is a line, whatever is in it', () => {
   jsonOutput(streams).show(delta('two\nlines'));
   expect(joined(written, 'out')).toBe(`${JSON.stringify(delta('two\nlines'))}\n`);
 });
+
+test('calls of tools are told with what they are given, and how they failed', () => {
+  const { written, streams } = screen(false);
+  const plain = new PlainOutput(streams, {});
+  const item = {
+    ...{
+      type: 'mcpToolCall',
+      id: 'c',
+      server: 'tickets',
+      environmentId: null,
+      tool: 'find',
+      arguments: { id: 'T-1\u001b' },
+    },
+    ...{ appContext: null, mcpAppUi: null, pluginId: null, readOnlyHint: null, result: null, durationMs: null },
+    ...{ startedAtMs: 1, completedAtMs: null, status: 'inProgress', error: null },
+  };
+  plain.show({ method: 'item/started', params: { ...ids, item, startedAtMs: 1 } });
+  const failed = { ...item, status: 'failed', error: { message: 'no such ticket' }, completedAtMs: 2 };
+  plain.show({ method: 'item/completed', params: { ...ids, item: failed, contentTokenCount: null, completedAtMs: 2 } });
+  expect(joined(written, 'err')).toBe('calls tickets/find {"id":"T-1\\u001b"}\nthe call failed: no such ticket\n');
+});
