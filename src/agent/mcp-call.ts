@@ -75,7 +75,8 @@ export class McpToolCall {
         ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
         ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
       },
-      isGranted: this.#port.grants.has(toolDigest(this.#call)),
+      // What was accepted by others does not widen a turn that is held under the ceiling.
+      isGranted: !this.#port.isCapped() && this.#port.grants.has(toolDigest(this.#call)),
       isCapped: this.#port.isCapped(),
     });
   }

@@ -4,6 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { approvalsCommand } from './approvals.ts';
+import { chatCommand } from './chat.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { VERSION } from './environment.ts';
@@ -65,6 +66,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     historyCommand,
     schemaCommand,
     threadsCommand,
+    chatCommand,
   ])
     add(cli, outcome);
   await cli.parseAsync();

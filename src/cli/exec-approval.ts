@@ -1,12 +1,18 @@
 // How `heddle exec` answers when something needs approval: a person at the terminal decides, or nobody is there and it is no.
 
 import { createInterface } from 'node:readline/promises';
-import { commandApproval, elicitationRequest, fileChangeApproval, permissionsApproval } from '../approvals/requests.ts';
+import {
+  commandApproval,
+  elicitationRequest,
+  fileChangeApproval,
+  permissionsApproval,
+  userInputRequest,
+} from '../approvals/requests.ts';
 import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
-import { folded } from './terminal.ts';
+import { folded, visible } from './terminal.ts';
 
 type Decision = Result<typeof fileChangeApproval>['decision'];
 
@@ -50,7 +56,29 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     [elicitationRequest.method]: async (params, signal) =>
       elicitationAnswerOf(await answer(questionOf(elicitationRequest.method, params), signal)),
   };
-  return { answers, hasRefused: () => hasRefused };
+  if (asking === undefined) return { answers, hasRefused: () => hasRefused };
+  const inWords: Answer = async (params, signal) => {
+    const turn = before.then(() => askInWords(params, asking, output, signal));
+    before = turn.catch(() => {});
+    return turn;
+  };
+  return { answers: { ...answers, [userInputRequest.method]: inWords }, hasRefused: () => hasRefused };
+}
+
+/** What nobody answers, the client refuses. An empty line is no answer. */
+async function askInWords(
+  params: unknown,
+  asking: Asking,
+  output: ExecOutput,
+  signal: AbortSignal,
+): Promise<Result<typeof userInputRequest>> {
+  for (const line of questionOf(userInputRequest.method, params).lines(asking.width)) output.note(line, 'yellow');
+  const answers: Record<string, { answers: string[] }> = {};
+  for (const { id } of userInputRequest.params().parse(params).questions) {
+    const typed = (await asking.prompt(`${visible(id)}: `, signal)).trim();
+    if (typed !== '') answers[id] = { answers: [typed] };
+  }
+  return { answers };
 }
 
 const CHOICES: readonly { readonly key: string; readonly decision: Decision; readonly label: string }[] = [

@@ -4,9 +4,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect, paramsOf, type ServerNotification } from '../client/client.ts';
+import { type Client, connect } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
-import { itemCompleted, threadClosed, turnCompleted, warning } from '../threads/notifications.ts';
 import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { VERSION } from './environment.ts';
@@ -14,6 +13,7 @@ import { type Approvals, createApprovals, terminalAsking } from './exec-approval
 import { checkDoor, type Door, type DoorOptions, isSameMachine, openDoor } from './exec-door.ts';
 import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { followTurn } from './follow-turn.ts';
 
 export interface ExecOptions extends DoorOptions {
   /** `-` or nothing: it comes from standard input. */
@@ -106,23 +106,8 @@ async function runTurn(
   };
   if (interruption.aborted) interrupt();
   else interruption.addEventListener('abort', interrupt, { once: true });
-  let wasDeclined = false;
-  for await (const notification of notifications) {
-    if (concerns(notification, thread.id)) output.show(notification);
-    const done = paramsOf(notification, itemCompleted);
-    if (done?.turnId === turn.id && 'status' in done.item) wasDeclined ||= done.item.status === 'declined';
-    const said = paramsOf(notification, warning);
-    if (said?.threadId === thread.id) wasDeclined ||= said.refused === true;
-    const ended = paramsOf(notification, turnCompleted);
-    if (ended?.turn.id === turn.id) return outcomeOf(ended.turn, output, approvals.hasRefused(), wasDeclined);
-    if (paramsOf(notification, threadClosed)?.threadId === thread.id)
-      throw new AppError(
-        'unavailable',
-        'the server had to let go of the thread before the turn ended; its log says why',
-      );
-  }
-  const { text } = await client.closed;
-  throw new AppError('unavailable', `the connection ended before the turn did: ${text}`);
+  const ended = await followTurn(client, notifications, { threadId: thread.id, turnId: turn.id }, output);
+  return outcomeOf(ended.turn, output, approvals.hasRefused(), ended.wasDeclined);
 }
 
 async function handshake(door: Door, { answers }: Approvals, output: ExecOutput): Promise<Client | undefined> {
@@ -132,13 +117,6 @@ async function handshake(door: Door, { answers }: Approvals, output: ExecOutput)
     output.note(messageOf(error), 'red');
     return undefined;
   }
-}
-
-/** A server tells all its clients when threads come and go; here only one of them matters. */
-function concerns({ params }: ServerNotification, threadId: string): boolean {
-  const { threadId: id, thread } = (params ?? {}) as { threadId?: unknown; thread?: { id?: unknown } };
-  const subject = id ?? thread?.id;
-  return typeof subject !== 'string' || subject === threadId;
 }
 
 function schemaIn(file: string): unknown {

@@ -3,6 +3,7 @@
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'app-server': ['status', 'proxy', 'daemon'],
   exec: [],
+  chat: [],
   doctor: [],
   approvals: ['list', 'answer'],
   policy: ['explain'],

@@ -140,7 +140,8 @@ async function* everyThread(
 
 type Entry = Result<typeof threadItemsList>['data'][number];
 
-async function* everyItem(client: Client, threadId: string): AsyncGenerator<Entry> {
+/** In their order. */
+export async function* everyItem(client: Client, threadId: string): AsyncGenerator<Entry> {
   let cursor: string | null = null;
   do {
     const page: Result<typeof threadItemsList> = await client.request(threadItemsList, {
@@ -162,7 +163,8 @@ function lineOf(thread: Thread, style: Paint): string {
   return `${id}  ${style('dim', at)}  ${style('bold', title)}${runs}`;
 }
 
-function linesOf(item: Item, style: Paint): readonly string[] {
+/** What was said and done, safe to show on a terminal. */
+export function linesOf(item: Item, style: Paint): readonly string[] {
   switch (item.type) {
     case 'userMessage':
       return item.content.map((part) =>
