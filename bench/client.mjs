@@ -59,10 +59,13 @@ export class Client {
     return result.thread.id;
   }
 
-  /** Runs a turn in which the model sends `count` deltas; resolves with the time of turn/completed. */
-  async turn(threadId, count, gap = 0) {
+  /**
+   * Runs a turn in which the model sends `count` deltas, after it has called `true` so often, once in each answer; resolves
+   * with the time of turn/completed.
+   */
+  async turn(threadId, count, gap = 0, calls = 0) {
     const completed = this.turnCompleted(threadId);
-    const input = [{ type: 'text', text: `bench:${count}:${gap}`, text_elements: [] }];
+    const input = [{ type: 'text', text: `bench:${count}:${gap}:${calls}`, text_elements: [] }];
     await Promise.all([this.request('turn/start', { threadId, input }), completed]);
     return completed;
   }

@@ -27,7 +27,7 @@ const handlers = {
   'thread/loaded/list': () => ({ data: [], nextCursor: null }),
   'turn/start': ({ threadId, input }) => {
     const id = `turn-${++nextId}`;
-    setImmediate(() => runTurn(threadId, id, input[0].text));
+    setImmediate(() => runTurn(threadId, id, [input[0].text]));
     return { turn: { id, status: 'inProgress', items: [] } };
   },
   'command/exec': exec,
@@ -74,7 +74,20 @@ async function exec({ command: [program, ...args], processId, tty, streamStdoutS
   return { exitCode, stdout: Buffer.concat(kept).toString(), stderr: '' };
 }
 
-function runTurn(threadId, turnId, text) {
+/** Runs the command of a call that the model has made. */
+async function output({ call_id, arguments: text }) {
+  const child = spawn('/bin/bash', ['-c', JSON.parse(text).cmd], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let read = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk) => {
+      read += chunk;
+    });
+  }
+  const [exitCode] = await once(child, 'close');
+  return { type: 'function_call_output', call_id, exitCode, output: read };
+}
+
+function runTurn(threadId, turnId, input) {
   const audience = audiences.get(threadId);
   const prefix = `{"method":"item/agentMessage/delta","params":{"threadId":"${threadId}","turnId":"${turnId}","itemId":"i","delta":`;
   const publish = (frame) => {
@@ -83,23 +96,41 @@ function runTurn(threadId, turnId, text) {
   };
   const note = (method, more) => publish(JSON.stringify({ method, params: { threadId, ...more } }));
   const done = () => note('turn/completed', { turn: { id: turnId, status: 'completed', items: [] } });
+  const answerCall = async (call, context) => {
+    const item = { type: 'commandExecution', id: call.call_id, command: call.arguments };
+    note('item/started', { turnId, item: { ...item, status: 'inProgress', exitCode: null } });
+    const { exitCode, ...made } = await output(call);
+    note('item/completed', { turnId, item: { ...item, status: 'completed', exitCode } });
+    ask([...context, call, made]);
+  };
+  const ask = (context) => {
+    const request = http.request(new URL('responses', model), { method: 'POST', agent }, (response) =>
+      readAnswer(response, publish, prefix, (call) => (call ? answerCall(call, context) : done())),
+    );
+    request.on('error', done);
+    request.end(JSON.stringify({ input: context }));
+  };
   note('turn/started', { turn: { id: turnId, status: 'inProgress', items: [] } });
-  const request = http.request(new URL('responses', model), { method: 'POST', agent }, (response) => {
-    let rest = '';
-    response.setEncoding('utf8');
-    response.on('data', (chunk) => {
-      const events = (rest + chunk).split('\n\n');
-      rest = events.pop();
-      for (const event of events) {
-        if (!event.startsWith('event: response.output_text.delta')) continue;
-        const { delta } = JSON.parse(event.slice(event.indexOf('\ndata: ') + 7));
-        publish(`${prefix}${JSON.stringify(delta)}},"emittedAtMs":${Date.now()}}`);
-      }
-    });
-    response.on('end', done);
+  ask(input);
+}
+
+/** Passes the deltas on; `ended` is given the call with which the answer ends, if it does. */
+function readAnswer(response, publish, prefix, ended) {
+  let rest = '';
+  let call;
+  response.setEncoding('utf8');
+  response.on('data', (chunk) => {
+    const events = (rest + chunk).split('\n\n');
+    rest = events.pop();
+    for (const event of events) {
+      const data = () => JSON.parse(event.slice(event.indexOf('\ndata: ') + 7));
+      if (event.startsWith('event: response.output_text.delta'))
+        publish(`${prefix}${JSON.stringify(data().delta)}},"emittedAtMs":${Date.now()}}`);
+      else if (event.startsWith('event: response.output_item.done') && event.includes('"function_call"'))
+        call = data().item;
+    }
   });
-  request.on('error', done);
-  request.end(JSON.stringify({ input: text }));
+  response.on('end', () => ended(call));
 }
 
 async function receive(frame, send) {

@@ -14,11 +14,16 @@ function clockTicks() {
 }
 
 /** Processor time of all threads of a process, in ms (user and system); NaN where /proc does not exist. */
-export function cpuMs(pid) {
+export const cpuMs = (pid) => ticksMs(pid, [11, 12]);
+
+/** The same and that of its children that have ended, with theirs. */
+export const cpuMsWithChildren = (pid) => ticksMs(pid, [11, 12, 13, 14]);
+
+function ticksMs(pid, columns) {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return ((Number(fields[11]) + Number(fields[12])) * 1_000) / ticksPerSecond;
+    return (columns.reduce((sum, column) => sum + Number(fields[column]), 0) * 1_000) / ticksPerSecond;
   } catch {
     return Number.NaN;
   }

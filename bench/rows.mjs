@@ -1,6 +1,7 @@
 // The rows of the table: which workload gives which figures, and what is aimed at.
 import { ErrorAnswer } from './client.mjs';
 import { bufferedOutput, commandTrue, streamedOutput, terminalEcho } from './commands.mjs';
+import { toolCalls } from './tool-calls.mjs';
 import {
   burst,
   fanOut,
@@ -37,6 +38,14 @@ export const ROWS = [
       latency: { label: 'one-delta turn, ws, durable: p50', unit: 'ms', target: '<= 7', ratio: '<= 0.15' },
       p99: { label: '  the same: p99', unit: 'ms', target: '', ratio: '' },
       cpu: { label: '  server CPU per turn', unit: 'ms', target: '<= 5', ratio: '<= 0.15' },
+    },
+  },
+  {
+    id: 'tool-call',
+    run: toolCalls,
+    figures: {
+      latency: { label: 'a tool call in a turn (exec_command true)', unit: 'ms', target: '', ratio: '' },
+      cpu: { label: '  CPU per call, command included', unit: 'ms', target: '', ratio: '' },
     },
   },
   {
