@@ -29,6 +29,7 @@ export class LmdbRows implements Rows {
     (work) => this.#begin(work),
     (error) => this.#refused(error),
   );
+  readonly #directory: string;
   #takesWrites = true;
   #isOpen = true;
   #hasFailed = false;
@@ -36,7 +37,8 @@ export class LmdbRows implements Rows {
   /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
   constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
     const problem = headerProblem(join(directory, RECORDS_FILE));
-    if (problem !== undefined) throw unreadable(new Error(problem));
+    if (problem !== undefined) throw unreadable(directory, new Error(problem));
+    this.#directory = directory;
     this.#root = open<string, LmdbKey>({
       path: directory,
       encoding: 'string',
@@ -68,7 +70,7 @@ export class LmdbRows implements Rows {
     try {
       return this.#root.get(key as LmdbKey);
     } catch (error) {
-      throw unreadable(error);
+      throw unreadable(this.#directory, error);
     }
   }
 
@@ -110,7 +112,7 @@ export class LmdbRows implements Rows {
         if (total >= characters) break;
       }
     } catch (error) {
-      throw unreadable(error);
+      throw unreadable(this.#directory, error);
     }
     return rows;
   }
@@ -131,7 +133,7 @@ export class LmdbRows implements Rows {
         try {
           return transfer.read(range);
         } catch (error) {
-          throw unreadable(error);
+          throw unreadable(this.#directory, error);
         }
       },
     };
@@ -170,7 +172,7 @@ export class LmdbRows implements Rows {
           step.push(key);
         }
       } catch (error) {
-        throw unreadable(error);
+        throw unreadable(this.#directory, error);
       }
       const last = step.at(-1);
       if (last === undefined) break;
@@ -207,7 +209,7 @@ export class LmdbRows implements Rows {
   async #refused(error: unknown): Promise<unknown> {
     if (isAppError(error)) return error;
     this.#checkRoot();
-    return await refusal(error);
+    return await refusal(this.#directory, error);
   }
 
   /** A refused commit does no harm, but when it was the root of the database that could not be written, no later one works. */
@@ -253,18 +255,26 @@ function isInOrder(before: Key | undefined, key: Key, from: Key, to: Key, revers
 }
 
 /** The structure of the database is damaged, not only a value in it. */
-function unreadable(cause: unknown): AppError {
-  const message = `the history cannot be read (${messageOf(cause)}): stop the server and run "heddle history verify"`;
+function unreadable(directory: string, cause: unknown): AppError {
+  const message = `the history in ${directory} cannot be read (${messageOf(cause)}): stop the server and run "heddle history verify"`;
   return new AppError('unavailable', message, { kind: 'damaged' }, { cause });
 }
 
+/** What the database says when its structure does not fit. */
+const OF_DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND)/;
+
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
-async function refusal(error: unknown): Promise<unknown> {
+async function refusal(directory: string, error: unknown): Promise<unknown> {
   if (isAppError(error) || !(error instanceof Error)) return error;
   const { commitError, code } = error as { commitError?: Promise<never>; code?: unknown };
   if (commitError === undefined && code === undefined) return error;
   // The reason comes in a promise of its own; unobserved it would end the process.
   const cause = (await Promise.race([commitError?.catch((inner: unknown) => inner), breathe()])) ?? error;
-  const message = `the history could not be written: ${messageOf(cause)}`;
-  return new AppError('unavailable', message, {}, { cause });
+  if (OF_DAMAGE.test(messageOf(cause))) return unreadable(directory, cause);
+  return new AppError(
+    'unavailable',
+    `the history in ${directory} could not be written: ${messageOf(cause)}`,
+    {},
+    { cause },
+  );
 }

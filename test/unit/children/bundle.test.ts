@@ -14,12 +14,15 @@ const PROGRAM = `
   import { loadShellParser } from './src/children/shell-line.ts';
   import { text } from 'node:stream/consumers';
   async function main() {
+    // Nothing of ours keeps a process alive.
+    const alive = setInterval(() => {}, 2 ** 30);
     const shell = await loadShellParser();
     const children = createChildren();
     const spec = { argv: ['echo', 'started'], cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdin: 'none', output: 'merged' } as const;
     const child = await children.start(spec, new AbortController().signal);
     const said = (await text(child.stdout)).trim();
     await children.close();
+    clearInterval(alive);
     console.log(JSON.stringify({ commands: shell.simpleCommands('a b | c')?.length, said }));
   }
   void main();
