@@ -14,18 +14,40 @@ function clockTicks() {
 }
 
 /** Processor time of all threads of a process, in ms (user and system); NaN where /proc does not exist. */
-export const cpuMs = (pid) => ticksMs(pid, [11, 12]);
+export function cpuMs(pid) {
+  const { own } = statOf(pid) ?? { own: Number.NaN };
+  return own;
+}
 
-/** The same and that of its children that have ended, with theirs. */
-export const cpuMsWithChildren = (pid) => ticksMs(pid, [11, 12, 13, 14]);
+/** The same with that of everything below the process, running or ended: a server may start commands through a helper. */
+export function treeCpuMs(pid) {
+  const stats = new Map(processes().map((each) => [each, statOf(each)]));
+  if (!stats.get(pid)) return Number.NaN;
+  const isBelow = (each) => each === pid || (stats.get(each) !== undefined && isBelow(stats.get(each).parent));
+  const tree = [...stats.keys()].filter(isBelow);
+  return tree.reduce((sum, each) => sum + stats.get(each).own + stats.get(each).ended, 0);
+}
 
-function ticksMs(pid, columns) {
+function processes() {
+  try {
+    return fs.readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** `ended`: ms of children that have ended, with theirs; undefined when there is no such process. */
+function statOf(pid) {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (columns.reduce((sum, column) => sum + Number(fields[column]), 0) * 1_000) / ticksPerSecond;
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const ms = (ticks) => (ticks * 1_000) / ticksPerSecond;
+    return { parent: fields[1], own: ms(fields[11] + fields[12]), ended: ms(fields[13] + fields[14]) };
   } catch {
-    return Number.NaN;
+    return undefined;
   }
 }
 
