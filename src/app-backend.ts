@@ -92,3 +92,11 @@ async function catalogueSource(id: string | undefined, parts: BackendParts): Pro
     access: async () => (provider.listsModels ? accessOf(provider, parts).catch(() => undefined) : undefined),
   };
 }
+
+/** What was configured, if that is one of ours. Throws as *invalid* for the one that there is not. */
+export function chosenBackend(configured: string | null): BackendName | undefined {
+  if (configured === 'external') {
+    throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
+  }
+  return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
+}

@@ -1,13 +1,13 @@
 // The composition root: builds the rooms from the bottom up, and takes them down again.
 
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { accountHandlers } from './account/handlers.ts';
 import { installationId } from './account/installation.ts';
 import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { takesImages } from './agent/modalities.ts';
-import { type BackendName, createBackend, defaultModelOf } from './app-backend.ts';
+import { type BackendName, chosenBackend, createBackend, defaultModelOf } from './app-backend.ts';
 import { type ConfigNews, createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
@@ -17,7 +17,6 @@ import { createPrefixRules } from './approvals/prefix-rules.ts';
 import { LOCAL_TENANT, type Principal } from './auth/principal.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type Closable, closeOnce } from './base/close.ts';
-import { AppError } from './base/errors.ts';
 import type { Log } from './base/log.ts';
 import { childEnvironment } from './children/environment.ts';
 import { createChildren } from './children/spawn.ts';
@@ -28,6 +27,7 @@ import { barredByCeiling } from './config/consent.ts';
 import { problemText } from './config/faults.ts';
 import { configHandlers } from './config/handlers.ts';
 import type { ConfigSource } from './config/load.ts';
+import { requirementsFile } from './config/requirements.ts';
 import { retentionOf } from './config/retention.ts';
 import { isBelow } from './fs/containment.ts';
 import { createFiles } from './fs/files.ts';
@@ -43,7 +43,7 @@ import { type Route, Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
-import { skillsHandlers } from './skills/handlers.ts';
+import { createSkillsRoom } from './skills/room.ts';
 import { approvalHandlers } from './threads/approval-handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
 import { compactionHandlers } from './threads/compaction-handlers.ts';
@@ -166,6 +166,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...{ config, children, clock, log, environment, cwd, version },
       dataDirectory: directory,
     });
+    const skills = createSkillsRoom({
+      ...{ config, sessions, clock, log, cwd, hidden, dataDirectory: directory, home: homedir() },
+      systemFolder: join(dirname(options.requirements?.file ?? requirementsFile(process.platform)), 'skills'),
+    });
     const registry = new ThreadRegistry({
       history,
       backend,
@@ -179,6 +183,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       remoteRoots: async () => (await config.load()).remote.roots,
       tools,
       mcp,
+      skills: skills.skills,
     });
     const subscriberOf = createSubscribers(broker);
     const instructions = { config, dataDirectory: directory, hidden };
@@ -208,6 +213,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again'),
       );
       told.tell(session);
+      skills.begin();
     };
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
@@ -247,7 +253,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
       ...files.routes,
       ...mcpRoutes(mcp, registry, clock),
-      ...skillsHandlers({ cwd }),
+      ...skills.routes,
       ...modelHandlers({ models: (query) => backend.models(query), config }),
     ];
     const implemented = new Set(routes.map((route) => route.method.method));
@@ -280,6 +286,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await Promise.all([...open].map((connection) => connection.close(reason)));
         await backend.close();
         await files.close();
+        await skills.close();
         await children.close();
         await history.close();
         await ownership.close();
@@ -290,11 +297,4 @@ export async function createApp(options: AppOptions): Promise<App> {
     await ownership.close();
     throw error;
   }
-}
-
-function chosenBackend(configured: string | null): BackendName | undefined {
-  if (configured === 'external') {
-    throw new AppError('invalid', 'the backend "external" is not available: choose runtime, mock or unavailable');
-  }
-  return configured === 'runtime' || configured === 'mock' || configured === 'unavailable' ? configured : undefined;
 }

@@ -30,7 +30,7 @@ import {
   processMethods,
   processOutputDelta,
 } from './process/methods.ts';
-import { skillsMethods } from './skills/methods.ts';
+import { skillsChanged, skillsMethods } from './skills/methods.ts';
 import { attachmentMethods } from './threads/attachment-methods.ts';
 import { clientToolCall } from './threads/client-tool-methods.ts';
 import { compactionMethods } from './threads/compaction-methods.ts';
@@ -100,6 +100,7 @@ export const notifications = {
   fsChanged,
   mcpServerStatusUpdated,
   mcpServerOauthLoginCompleted,
+  skillsChanged,
   fuzzyFileSearchSessionUpdated,
   fuzzyFileSearchSessionCompleted,
 };

@@ -95,6 +95,16 @@ const SandboxWorkspaceWrite = schema(() =>
   }),
 );
 
+/** Skills that are switched off, or on again, by the path of their SKILL.md or by name; the last entry that fits decides. */
+const SkillSettings = schema(() =>
+  z.looseObject({
+    config: z
+      .array(z.looseObject({ path: absolutePath().optional(), name: z.string().optional(), enabled: z.boolean() }))
+      .max(1_000)
+      .default([]),
+  }),
+);
+
 /** The widest that a remote principal's threads may be given. */
 const RemoteCeiling = schema(() =>
   z.looseObject({
@@ -172,6 +182,7 @@ export const Config = schema(() =>
     retention: Retention().prefault({}),
     budgets: Budgets().prefault({}),
     remote: RemoteCeiling().prefault({}),
+    skills: SkillSettings().prefault({}),
     projects: z
       .record(z.string(), z.looseObject({ trust_level: z.enum(['trusted', 'untrusted']).optional() }))
       .default({}),

@@ -8,6 +8,7 @@ import type { Budgets } from '../config/budgets.ts';
 import type { History } from '../history/store.ts';
 import type { McpServers } from '../mcp/servers.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { Skills } from '../skills/catalogue.ts';
 import type { Notices } from './notices.ts';
 
 export interface RegistryParts {
@@ -15,6 +16,7 @@ export interface RegistryParts {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly mcp: McpServers;
+  readonly skills: Pick<Skills, 'shown'>;
   readonly notices: Notices;
   readonly clock: Clock;
   readonly log: Log;

@@ -245,10 +245,10 @@ export class ThreadRegistry implements Closable {
   }
 
   #runtime(tenant: string, store: ThreadStore, thread: ConstructorParameters<typeof ThreadRuntime>[1]): ThreadRuntime {
-    const { backend, tools, mcp, budgets, checkCapped, remoteRoots, validates, clock, log } = this.#parts;
+    const { backend, tools, mcp, skills, budgets, checkCapped, remoteRoots, validates, clock, log } = this.#parts;
     return new ThreadRuntime(
       {
-        ...{ store, backend, tools, mcp, budgets, checkCapped, remoteRoots, validates, clock, log },
+        ...{ store, backend, tools, mcp, skills, budgets, checkCapped, remoteRoots, validates, clock, log },
         contexts: this.#contexts,
         published: (runtime, events) => this.#published(tenant, runtime, events),
         failed: (runtime) => this.#failed(tenant, runtime),

@@ -9,6 +9,7 @@ import type { ThreadStore } from '../history/store.ts';
 import type { McpServers } from '../mcp/servers.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { Skills } from '../skills/catalogue.ts';
 import type { ContextCache } from './context-cache.ts';
 import type { ThreadRuntime } from './runtime.ts';
 
@@ -17,6 +18,7 @@ export interface RuntimeParts {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly mcp: McpServers;
+  readonly skills: Pick<Skills, 'shown'>;
   readonly contexts: ContextCache;
   /** What turns may cost. */
   readonly budgets: () => Budgets;

@@ -10,6 +10,7 @@ import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
 import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
 import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
@@ -187,7 +188,7 @@ export class ThreadRuntime implements Closable {
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
-      const shown = await shownInput(input, isCapped, this.#parts);
+      const shown = await this.#shown(input, isCapped);
       const event = steeredEvent(active, { input, clientId, isCapped }, shown);
       await this.#log.append([event], once);
       running.steer(event);
@@ -254,7 +255,7 @@ export class ThreadRuntime implements Closable {
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
     if (this.#log.accepted.meta.archived) throw isArchived(this.threadId);
-    const shown = await shownInput(turn.input, turn.isCapped, this.#parts);
+    const shown = await this.#shown(turn.input, turn.isCapped);
     this.#running = this.#prepare(turn.turnId, own);
     try {
       const events = startEvents(turn, shown, this.#parts.clock.now());
@@ -263,6 +264,11 @@ export class ThreadRuntime implements Closable {
       this.#running = undefined;
       throw error;
     }
+  }
+
+  #shown(input: SteerInput['input'], isCapped: boolean): Promise<UserInput[] | undefined> {
+    const { hasEnvironment, cwd } = this.meta.settings;
+    return shownInput(input, isCapped, this.#parts, hasEnvironment ? cwd : undefined);
   }
 
   #requireIdle(): void {

@@ -1,28 +1,37 @@
-// Input as the model is shown it: images of files as they are when it is accepted, and words in the place of what is no image.
+// Input as the model is shown it: images of files and words of skills as they are when it is accepted, and words in the place of
+// what is no image.
 
 import { isAppError } from '../base/errors.ts';
 import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
 import { readImage } from '../fs/image-file.ts';
 import { checkedImageUrl } from '../model/image.ts';
 import type { UserInput } from '../model/input.ts';
+import type { Skills } from '../skills/catalogue.ts';
 
 export interface InputReach {
   /** Folders below which remote people may name files. */
   readonly remoteRoots: () => Promise<readonly string[]>;
   /** What remote people never see. */
   readonly tools: { readonly hidden: readonly string[] };
+  readonly skills: Pick<Skills, 'shown'>;
 }
 
 /** Characters of the images of one input: more than one request to a provider may hold, and bounded however often a file is named. */
 const MAX_IMAGES = 32 * 1024 * 1024;
 
-/** Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds. */
+/**
+ * Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds; `folder`: where the thread works,
+ * if it works anywhere.
+ */
 export async function shownInput(
-  input: readonly UserInput[],
+  given: readonly UserInput[],
   isCapped: boolean,
   reach: InputReach,
+  folder?: string,
 ): Promise<UserInput[] | undefined> {
-  if (!input.some(({ type }) => type === 'image' || type === 'localImage')) return undefined;
+  const named = await reach.skills.shown(given, folder, { isLocal: !isCapped });
+  const input = named ?? given;
+  if (!input.some(({ type }) => type === 'image' || type === 'localImage')) return named && [...named];
   const shown: UserInput[] = [];
   let left = MAX_IMAGES;
   for (const part of input) {

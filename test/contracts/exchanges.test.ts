@@ -1,7 +1,7 @@
 // One exchange of each method: a session that uses them all, and the recording of one that the method reference is made from.
 // `RECORD=exchanges npx vitest run test/contracts/exchanges.test.ts` records it anew; `npm run docs` takes it over.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
@@ -86,6 +86,17 @@ async function handshake(record: ExchangeRecord): Promise<void> {
   await record.ask('server/capabilities');
 }
 
+async function skills(record: ExchangeRecord, workspace: string): Promise<void> {
+  const folder = join(workspace, 'more-skills');
+  mkdirSync(join(folder, 'release'), { recursive: true });
+  const words = '---\nname: release\ndescription: How a release is made\n---\nTag it.\n';
+  writeFileSync(join(folder, 'release', 'SKILL.md'), words);
+  await record.ask('skills/extraRoots/set', { extraRoots: [folder] });
+  await record.client.notified('skills/changed');
+  await record.ask('skills/config/write', { name: 'release', enabled: false });
+  await record.ask('skills/list', { cwds: [workspace] });
+}
+
 async function catalogues(record: ExchangeRecord, { workspace }: RunningApp): Promise<void> {
   for (const method of ['account/read', 'account/rateLimits/read', 'account/bedrock/checkGovCloudRequirements'])
     await record.ask(method);
@@ -94,7 +105,8 @@ async function catalogues(record: ExchangeRecord, { workspace }: RunningApp): Pr
   await record.ask('account/login/cancel', { loginId: 'none' });
   await record.ask('account/logout', { modelProvider: 'openai' });
   for (const method of ['app/list', 'experimentalFeature/list', 'model/list']) await record.ask(method, { limit: 2 });
-  for (const method of ['hooks/list', 'skills/list']) await record.ask(method, { cwds: [workspace] });
+  await record.ask('hooks/list', { cwds: [workspace] });
+  await skills(record, workspace);
   for (const method of ['plugin/list', 'plugin/installed', 'collaborationMode/list', 'remoteControl/status/read'])
     await record.ask(method);
   for (const method of ['configRequirements/read', 'windowsSandbox/readiness', 'modelProvider/capabilities/read'])

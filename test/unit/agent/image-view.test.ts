@@ -45,7 +45,8 @@ test('the calls of one turn show no more than it may hold, and the others are to
 test('of an input that names many, the first are shown and the others are words', async () => {
   const { path } = await image();
   const input = Array.from({ length: 20 }, () => ({ type: 'localImage' as const, path, detail: null }));
-  const reach = { remoteRoots: async () => [], tools: { hidden: [] } };
+  const skills = { shown: async () => undefined };
+  const reach = { remoteRoots: async () => [], tools: { hidden: [] }, skills };
   const shown = await shownInput([...input, { type: 'text', text: 'what is it?', text_elements: [] }], false, reach);
   expect(shown?.map(({ type }) => type)).toEqual([...Array(3).fill('image'), ...Array(18).fill('text')]);
   expect(shown?.at(-1)).toMatchObject({ text: 'what is it?' });

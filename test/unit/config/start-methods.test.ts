@@ -16,7 +16,6 @@ import { configWarning } from '../../../src/config/methods.ts';
 import { type Requirements, readRequirements } from '../../../src/config/requirements.ts';
 import { Peer } from '../../../src/rpc/peer.ts';
 import { Router } from '../../../src/rpc/router.ts';
-import { skillsHandlers } from '../../../src/skills/handlers.ts';
 import { memoryPair } from '../../../src/transports/memory.ts';
 
 const log = pino({ level: 'silent' });
@@ -55,7 +54,6 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
   const routes = [
     ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
     ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
-    ...skillsHandlers({ cwd: '/server' }),
     ...permissionProfileHandlers({ config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source }),
   ];
@@ -202,7 +200,7 @@ describe('catalogues', () => {
   it.each([
     ['hooks/list', { cwds: ['/w'] }, { data: [{ cwd: '/w', hooks: [], warnings: [], errors: [] }] }],
     ['hooks/list', {}, { data: [{ cwd: '/server', hooks: [], warnings: [], errors: [] }] }],
-    ['skills/list', { cwds: ['/w', 'sub'], forceReload: true }, { data: [{ cwd: '/w' }, { cwd: '/server/sub' }] }],
+    ['hooks/list', { cwds: ['/w', 'sub'] }, { data: [{ cwd: '/w' }, { cwd: '/server/sub' }] }],
     ['plugin/list', {}, { marketplaces: [], marketplaceLoadErrors: [], featuredPluginIds: [] }],
     ['plugin/installed', { cwds: null }, { marketplaces: [], marketplaceLoadErrors: [] }],
     ['app/list', {}, { data: [], nextCursor: null }],
