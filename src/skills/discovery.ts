@@ -2,7 +2,7 @@
 
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { realPathOf } from '../fs/containment.ts';
 import { readSkill, type SkillFile } from './skill-file.ts';
 
@@ -79,7 +79,7 @@ async function foldersWithSkills(root: SkillRoot, errors: Map<string, string>): 
 /** Of the folders in it, and of its SKILL.md; none for what is no folder, was seen, or may not be read. */
 async function namesIn(
   folder: string,
-  { path, mayRead }: SkillRoot,
+  { mayRead }: SkillRoot,
   seen: Set<string>,
   errors: Map<string, string>,
 ): Promise<string[]> {
@@ -94,8 +94,8 @@ async function namesIn(
       .filter((entry) => entry.name === FILE || entry.isDirectory() || entry.isSymbolicLink())
       .map((entry) => entry.name);
   } catch (error) {
-    const isAbsent = codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
-    if (!isAbsent && (isOpen || folder === path)) errors.set(folder, messageOf(error));
+    // Of what may not be read, nobody learns whether it is there.
+    if (isOpen && codeOf(error) !== 'ENOENT') errors.set(folder, messageOf(error));
     return [];
   }
 }
@@ -107,8 +107,8 @@ async function skillIn(
 ): Promise<Skill | undefined> {
   const foundAt = join(folder, FILE);
   try {
-    const path = await realPathOf(foundAt);
-    if (!(await mayRead(path))) return undefined;
+    const path = await realPathOf(foundAt).catch(() => undefined);
+    if (path === undefined || !(await mayRead(path))) throw new AppError('forbidden', 'it leads out of reach');
     const { words: _read, ...about } = await readSkill(path, basename(dirname(foundAt)));
     return { ...about, path, foundAt, scope };
   } catch (error) {

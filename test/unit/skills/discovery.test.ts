@@ -64,6 +64,16 @@ test('bytes that are no text, and a folder in the place of the file, are errors'
   );
 });
 
+test('of what may not be read nobody learns whether it can be resolved', async () => {
+  const place = await root({ 'x/y': '', 'z/y': '' });
+  await symlink('loop', join(place.path, 'loop'));
+  await symlink('SKILL.md', join(place.path, 'x/SKILL.md'));
+  await symlink('/absent/SKILL.md', join(place.path, 'z/SKILL.md'));
+  const { errors } = await findSkills([{ ...place, mayRead: async (real) => real.startsWith(place.path) }]);
+  const message = 'it leads out of reach';
+  expect(errors).toEqual(['x', 'z'].map((name) => ({ path: join(place.path, name, 'SKILL.md'), message })));
+});
+
 test('links are followed once, and never to what may not be read', async () => {
   const outside = await root({ 'secret/SKILL.md': skill('name: secret\ndescription: not yours') });
   const place = await root({ 'a/SKILL.md': skill('name: own\ndescription: here'), 'c/x': '' });
@@ -74,7 +84,7 @@ test('links are followed once, and never to what may not be read', async () => {
   const mayRead = async (real: string) => !real.startsWith(outside.path);
   const held = await findSkills([{ ...place, mayRead }]);
   expect(held.skills.map(({ name }) => name)).toEqual(['own']);
-  expect(held.errors).toEqual([]);
+  expect(held.errors).toEqual([{ path: join(place.path, 'c/SKILL.md'), message: 'it leads out of reach' }]);
   const free = await findSkills([place]);
   expect(free.skills.map(({ name }) => name)).toEqual(['own', 'secret']);
 });
