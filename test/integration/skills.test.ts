@@ -177,3 +177,27 @@ test('clients are told when files of skills come and change; remote ones only of
   await stranger.settled();
   expect(stranger.news('skills/changed')).toEqual([]);
 });
+
+test('a skill that running work is steered with is shown, and is there after a kill', async () => {
+  const model = await startModelServer();
+  const server = await startApp({ backend: model });
+  await skill(ofUser(server), 'demo');
+  const client = await server.connect({ experimentalApi: true });
+  const threadId = await startThread(client, { cwd: server.workspace, sandbox: 'read-only' });
+  const ask = responses.call('call_1', 'request_user_input', {
+    questions: [{ id: 'q', header: 'H', question: 'Which?', options: [{ label: 'a', description: 'b' }] }],
+  });
+  model.script(stream([responses.created(), ask, responses.completed()]), said('two'), said('three'));
+  const collaborationMode = { mode: 'plan', settings: { model: 'scripted-model' } };
+  const { turn } = await client.request('turn/start', { threadId, input: text('hi'), collaborationMode });
+  const question = await client.asked();
+  await client.request('turn/steer', { threadId, expectedTurnId: turn.id, input: text('use $demo') });
+  question.answer({ answers: { q: { answers: ['a'] } } });
+  await completed(client, turn.id);
+  expect(sentIn(model, 1)).toContain('Words of demo');
+  const after = await server.afterKill();
+  const again = await after.connect({ experimentalApi: true });
+  await again.request('thread/resume', { threadId });
+  await runTurn(again, threadId, 'and now');
+  expect(sentIn(model, 2)).toContain('Words of demo');
+});
