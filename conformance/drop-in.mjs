@@ -11,19 +11,19 @@ const ROOT = path.join(HERE, '..');
 const PAGE = path.join(ROOT, 'docs', 'compatibility.md');
 const LIMIT_MS = 180_000;
 
-/** `by`: how the client is told what to start. `optional`: too large to be installed with the others; driven where it is. */
+/** `by`: how the client is told what to start. `apart`: it has a package of its own, for its size. */
 const CLIENTS = [
   { driver: 'codex-acp', name: '@agentclientprotocol/codex-acp', by: '`CODEX_PATH`' },
   { driver: 'ai-sdk-app-server', name: 'ai-sdk-provider-codex-app-server', by: '`codexPath`' },
   { driver: 'ai-sdk-cli', name: 'ai-sdk-provider-codex-cli', by: '`codexPath`' },
-  { driver: 'happy', name: 'happy', by: '`codex` first on PATH', optional: true },
+  { driver: 'happy', name: 'happy', by: '`codex` first on PATH', apart: 'happy' },
 ];
 
 const { values } = parseArgs({
   options: {
     exe: { type: 'string', default: path.join(ROOT, 'bin', 'heddle-codex.js') },
     target: { type: 'string', default: 'heddle' },
-    modules: { type: 'string', default: path.join(HERE, 'node_modules') },
+    modules: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -37,19 +37,23 @@ if (values.help) {
   process.exit(0);
 }
 
-function versionOf(name) {
+function modulesOf({ apart = '' }) {
+  return values.modules ?? path.join(HERE, apart, 'node_modules');
+}
+
+function versionOf(client) {
   try {
-    return JSON.parse(fs.readFileSync(path.join(values.modules, name, 'package.json'), 'utf8')).version;
+    return JSON.parse(fs.readFileSync(path.join(modulesOf(client), client.name, 'package.json'), 'utf8')).version;
   } catch {
     return undefined;
   }
 }
 
 /** The steps that a driver printed, and whether all of them were as they should be. */
-async function drive({ driver, name }) {
-  console.log(`\n== ${name} ${versionOf(name)}`);
-  const args = ['--exe', values.exe, '--target', values.target, '--modules', values.modules];
-  const child = spawn(process.execPath, [path.join(HERE, 'kit/clients', `drive-${driver}.mjs`), ...args], {
+async function drive(client) {
+  console.log(`\n== ${client.name} ${versionOf(client)}`);
+  const args = ['--exe', values.exe, '--target', values.target, '--modules', modulesOf(client)];
+  const child = spawn(process.execPath, [path.join(HERE, 'kit/clients', `drive-${client.driver}.mjs`), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: LIMIT_MS,
     killSignal: 'SIGKILL',
@@ -69,21 +73,18 @@ async function drive({ driver, name }) {
 
 function table(results) {
   const rows = results.map(
-    ({ name, by, worked, steps }) =>
-      `| ${name} | ${versionOf(name)} | ${by} | ${worked ? 'works' : 'FAILS'} | ${steps.join(', ')} |`,
+    (client) =>
+      `| ${client.name} | ${versionOf(client)} | ${client.by} | ${client.worked ? 'works' : 'FAILS'} | ${client.steps.join(', ')} |`,
   );
   return ['| client | version | told by | | what was driven |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 const results = [];
-const chosen = CLIENTS.filter(({ driver, name, optional }) =>
-  values.only.length === 0 ? !optional || versionOf(name) !== undefined : values.only.includes(driver),
-);
-for (const client of chosen) {
-  if (versionOf(client.name) !== undefined) results.push({ ...client, ...(await drive(client)) });
-  else if (client.optional)
-    console.log(`\n== ${client.name}: SKIPPED, it is not installed; see README.md beside this file`);
-  else results.push({ ...client, worked: false, steps: ['it is not installed'] });
+for (const client of CLIENTS) {
+  if (values.only.length > 0 && !values.only.includes(client.driver)) continue;
+  const outcome =
+    versionOf(client) === undefined ? { worked: false, steps: ['it is not installed'] } : await drive(client);
+  results.push({ ...client, ...outcome });
 }
 console.log(`\n${table(results)}`);
 if (values.write) {
