@@ -52,6 +52,8 @@ export function scratch(): string {
 export interface LaunchOptions {
   /** Default: our own. */
   readonly executable?: string;
+  /** In place of Node and the executable. */
+  readonly command?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Loaded before the executable. */
@@ -67,8 +69,9 @@ export class Program {
 
   constructor(args: readonly string[], options: LaunchOptions = {}) {
     const preload = options.preload === undefined ? [] : ['--require', options.preload];
+    const script = options.command === undefined ? [...preload, options.executable ?? EXECUTABLE] : [];
     const home = scratch();
-    this.child = spawn(process.execPath, [...preload, options.executable ?? EXECUTABLE, ...args], {
+    this.child = spawn(options.command ?? process.execPath, [...script, ...args], {
       cwd: options.cwd ?? home,
       env: { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', HEDDLE_VALIDATE: '1', ...options.environment },
       stdio: 'pipe',
