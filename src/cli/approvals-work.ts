@@ -71,12 +71,19 @@ function decisionOf(pending: Pending, { decision, said }: TypedAnswer): string |
   return offered.get(decision) ?? decision;
 }
 
+type Asked = Pick<Pending, 'method' | 'params' | 'availableDecisions'>;
+
+/** What can be typed behind the id of the question. */
+export function waysToAnswer(asked: Asked): readonly string[] {
+  return asked.method === userInputRequest.method ? ['--say id=answer', 'decline'] : [...decisionsOf(asked).keys()];
+}
+
 /** What can be typed, and what it stands for. */
 function decisionsOf({
   method,
   params,
   availableDecisions,
-}: Pending): ReadonlyMap<string, string | Record<string, unknown>> {
+}: Asked): ReadonlyMap<string, string | Record<string, unknown>> {
   const offered = availableDecisions ?? questionOf(method, params).availableDecisions;
   const typed: [string, string | Record<string, unknown>][] = [];
   for (const each of offered) {
@@ -104,12 +111,10 @@ function answersOf(decision: string | undefined, said: readonly string[]): Recor
 function linesOf(pending: Pending): readonly string[] {
   const question = questionOf(pending.method, pending.params);
   const [, ...lines] = question.lines(WIDTH);
-  const typed =
-    pending.method === userInputRequest.method ? ['--say id=answer', 'decline'] : [...decisionsOf(pending).keys()];
   const until = new Date(pending.expiresAt * 1000).toISOString();
   return [
     `${pending.approvalId} of thread ${pending.threadId}, until ${until}`,
     ...lines.map((line) => `  ${line}`),
-    `  answers: ${typed.join(', ')}`,
+    `  answers: ${waysToAnswer(pending).join(', ')}`,
   ];
 }

@@ -2,9 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { single, text } from './typed.ts';
 
 const EPILOGUE = 'Exit codes: 0 done, 1 it could not be answered, 2 wrong flags, 4 no server.';
 

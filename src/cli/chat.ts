@@ -1,9 +1,7 @@
 // heddle chat: a conversation at the terminal.
 
 import type { AddCommand } from './commands.ts';
-import { configOption, single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { configOption, single, text } from './typed.ts';
 
 const EPILOGUE =
   'Ctrl-C interrupts what runs and, where nothing does, ends the conversation, as Ctrl-D and /quit do. ' +

@@ -4,6 +4,7 @@ import yargs, { type Argv } from 'yargs';
 import { AppError, messageOf } from '../base/errors.ts';
 import { appServerCommand } from './app-server.ts';
 import { approvalsCommand } from './approvals.ts';
+import { attachCommand } from './attach.ts';
 import { chatCommand } from './chat.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
@@ -67,6 +68,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     schemaCommand,
     threadsCommand,
     chatCommand,
+    attachCommand,
   ])
     add(cli, outcome);
   await cli.parseAsync();

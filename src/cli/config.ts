@@ -2,9 +2,8 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, single } from './typed.ts';
+import { configOption, single, text } from './typed.ts';
 
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 const KEY = 'Dots go deeper; a part with dots in it stands in double quotes';
 const common = { 'data-dir': text('Default HEDDLE_HOME, else ~/.heddle') } as const;
 

@@ -2,9 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { configOption, single, text } from './typed.ts';
 
 export const doctorCommand: AddCommand = (cli, outcome) => {
   cli.command(

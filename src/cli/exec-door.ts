@@ -4,7 +4,7 @@ import { isLoopbackName } from '../auth/origin.ts';
 import { localPrincipal } from '../auth/principal.ts';
 import { readSecretFile } from '../auth/secrets.ts';
 import type { Closable } from '../base/close.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { reach } from '../client/node.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import type { Connection } from '../transports/connection.ts';
@@ -47,8 +47,7 @@ export function checkDoor(options: DoorOptions): void {
 export async function openDoor(options: DoorOptions): Promise<Door> {
   const { remote, tokenVariable } = options;
   if (remote !== undefined) {
-    const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
-    return remoteDoor(await reach(remote, { token }), isSameMachine(remote), []);
+    return remoteDoor(await reachNamed(remote, tokenVariable), isSameMachine(remote), []);
   }
   const dataDirectory = dataDirectoryOf(options.dataDir);
   const owner = (await isOwned(dataDirectory)) ? await readOwner(dataDirectory) : undefined;
@@ -60,6 +59,18 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     true,
     ignored ? [`the server that runs on ${dataDirectory} is used; its backend and settings count`] : [],
   );
+}
+
+/** With the token in that variable. Rejects as `reach` does, saying where a token comes from that is missing. */
+export async function reachNamed(address: string, tokenVariable: string | undefined): Promise<Connection> {
+  const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
+  try {
+    return await reach(address, { token });
+  } catch (error) {
+    if (token !== undefined || !isAppError(error, 'unauthenticated')) throw error;
+    const advice = '`--remote-auth-token-env VAR` names the environment variable that holds the token';
+    throw new AppError(error.kind, `${error.message}\n${advice}`, error.data, { cause: error });
+  }
 }
 
 function remoteDoor(connection: Connection, isHere: boolean, notes: readonly string[]): Door {

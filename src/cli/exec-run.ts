@@ -53,8 +53,6 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
   } catch (error) {
     if (isAppError(error, 'invalid')) throw error;
     output.note(messageOf(error), 'red');
-    if (isAppError(error, 'unauthenticated'))
-      output.note('`--remote-auth-token-env VAR` names the environment variable that holds the token', 'yellow');
     return EXIT.unreachable;
   }
   try {

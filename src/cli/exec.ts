@@ -2,9 +2,7 @@
 
 import { AppError } from '../base/errors.ts';
 import type { AddCommand } from './commands.ts';
-import { configOption, single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { configOption, single, text } from './typed.ts';
 
 const EPILOGUE =
   'Exit codes: 0 the turn completed, 1 it failed, 2 wrong flags, 3 something it asked for was refused, ' +

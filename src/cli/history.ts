@@ -3,9 +3,7 @@
 import type { Argv } from 'yargs';
 import type { AddCommand, Outcome } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { single, text } from './typed.ts';
 
 const common = (yargs: Argv) =>
   yargs.options({

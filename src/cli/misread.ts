@@ -4,6 +4,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   'app-server': ['status', 'proxy', 'daemon'],
   exec: [],
   chat: [],
+  attach: [],
   doctor: [],
   approvals: ['list', 'answer'],
   policy: ['explain'],

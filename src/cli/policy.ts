@@ -2,9 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { single, text } from './typed.ts';
 
 export const policyCommand: AddCommand = (cli, outcome) => {
   cli.command('policy', 'Say what the rules would decide', (yargs) =>

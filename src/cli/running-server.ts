@@ -2,21 +2,18 @@
 
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { type Client, connect } from '../client/client.ts';
-import { reach } from '../client/node.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import type { Connection } from '../transports/connection.ts';
 import { dataDirectoryOf, VERSION } from './environment.ts';
-import { checkDoor, reachOwner } from './exec-door.ts';
+import { checkDoor, reachNamed, reachOwner } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { single } from './typed.ts';
+import { single, text } from './typed.ts';
 
 export interface ServerChoice {
   readonly remote: string | undefined;
   readonly tokenVariable: string | undefined;
   readonly dataDir: string | undefined;
 }
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 
 /** Flags of commands that need a server. */
 export const SERVER_CHOICE = {
@@ -62,11 +59,9 @@ export async function withServer(choice: ServerChoice, work: (client: Client) =>
   }
 }
 
-async function connectionTo({ remote, tokenVariable, dataDir }: ServerChoice): Promise<Connection> {
-  if (remote !== undefined) {
-    const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
-    return reach(remote, { token });
-  }
+/** Rejects as *unavailable*, saying what to do, when there is no such server. */
+export async function connectionTo({ remote, tokenVariable, dataDir }: ServerChoice): Promise<Connection> {
+  if (remote !== undefined) return reachNamed(remote, tokenVariable);
   const directory = dataDirectoryOf(dataDir);
   if (!(await isOwned(directory)))
     throw new AppError(

@@ -11,6 +11,9 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
   yellow: [33, 39],
 };
 
+/** Widest text that is easy to read, in characters. */
+export const WIDEST = 100;
+
 export type Paint = (style: Style, text: string) => string;
 
 /** Colours on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one. */
@@ -20,6 +23,14 @@ export function paintFor(
 ): Paint {
   const isColoured = stream.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
   return (style, text) => (isColoured ? `\u001b[${CODES[style][0]}m${text}\u001b[${CODES[style][1]}m` : text);
+}
+
+const DEFAULT_WIDTH = 80;
+const NARROWEST = 20;
+
+/** Characters in a line for people; not more than are easy to read, and 80 where there is no terminal. */
+export function widthOf({ columns }: Pick<WriteStream, 'columns'>): number {
+  return Math.max(NARROWEST, Math.min(columns || DEFAULT_WIDTH, WIDEST));
 }
 
 /** Control characters, escape sequences among them, and marks that reorder text; newlines and tabs are neither. */

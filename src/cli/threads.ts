@@ -3,9 +3,8 @@
 import type { Argv } from 'yargs';
 import type { AddCommand, Outcome } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single, wholeNumber } from './typed.ts';
+import { single, text, wholeNumber } from './typed.ts';
 
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
 const json = { type: 'boolean', describe: 'JSON, one object a line, instead of words for people' } as const;
 
 const EPILOGUE = 'Exit codes: 0 done, 1 it could not be done, 2 wrong flags, 4 no server.';

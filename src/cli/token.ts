@@ -1,9 +1,7 @@
 // heddle token: makes what WebSocket clients prove themselves with.
 
 import type { AddCommand } from './commands.ts';
-import { single } from './typed.ts';
-
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+import { single, text } from './typed.ts';
 
 export const tokenCommand: AddCommand = (cli, outcome) => {
   cli.command('token', 'Make tokens for WebSocket clients', (yargs) =>

@@ -22,6 +22,9 @@ export function listed(values: readonly string[] | undefined): readonly string[]
   return values?.flatMap((value) => value.split(/[\s,]+/)).filter((part) => part !== '');
 }
 
+/** A flag with a value. */
+export const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+
 /** For commands that run turns. */
 export const configOption = {
   alias: 'c',

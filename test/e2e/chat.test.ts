@@ -1,75 +1,17 @@
 // `heddle chat` on a real terminal: turns, questions, Ctrl-C, the end, and going on with a thread.
 
-import { spawn } from '@lydell/node-pty';
-import { afterEach, expect, test } from 'vitest';
-import { EXECUTABLE, run, scratch } from './executable.ts';
+import { expect, test } from 'vitest';
+import { run, scratch } from './executable.ts';
+import { Terminal } from './terminal.ts';
 
-class Chat {
-  readonly #terminal: ReturnType<typeof spawn>;
-  readonly ended: Promise<number>;
-  #text = '';
-  #read = 0;
-  #waiting = () => {};
-
-  constructor(data: string, ...args: readonly string[]) {
-    const home = scratch();
-    this.#terminal = spawn(process.execPath, [EXECUTABLE, 'chat', '--backend', 'mock', '--data-dir', data, ...args], {
-      cols: 100,
-      rows: 40,
-      cwd: home,
-      env: { PATH: process.env.PATH ?? '', HOME: home, TERM: 'dumb' },
-    });
-    this.#terminal.onData((piece) => {
-      this.#text += piece;
-      this.#waiting();
-    });
-    this.ended = new Promise((resolve) => this.#terminal.onExit(({ exitCode }) => resolve(exitCode)));
-    open.add(this);
-  }
-
-  type(text: string): void {
-    this.#terminal.write(text);
-  }
-
-  /** What was shown up to and with this, since the last time. */
-  async shown(pattern: RegExp): Promise<string> {
-    for (;;) {
-      const rest = this.#text.slice(this.#read);
-      const found = pattern.exec(rest);
-      if (found) {
-        const end = found.index + found[0].length;
-        this.#read += end;
-        return rest.slice(0, end);
-      }
-      const more = new Promise<boolean>((resolve) => {
-        this.#waiting = () => resolve(true);
-      });
-      const isOpen = await Promise.race([more, this.ended.then(() => false)]);
-      if (!isOpen && !pattern.test(this.#text.slice(this.#read)))
-        throw new Error(`it ended before it showed ${pattern}:\n${this.#text}`);
-    }
-  }
-
-  kill(): void {
-    this.#terminal.kill('SIGKILL');
-  }
-}
-
-const open = new Set<Chat>();
-
-afterEach(async () => {
-  for (const chat of open) {
-    chat.kill();
-    await chat.ended;
-  }
-  open.clear();
-});
+const chatOn = (data: string, ...args: readonly string[]): Terminal =>
+  new Terminal(['chat', '--backend', 'mock', '--data-dir', data, ...args]);
 
 const PROMPT = /> $/;
 
 test('each line is a turn, and the thread can be gone on with', async () => {
   const data = scratch();
-  const chat = new Chat(data);
+  const chat = chatOn(data);
   await chat.shown(PROMPT);
   chat.type('say Good morning\r');
   await chat.shown(/Good morning\r\n> $/);
@@ -78,14 +20,14 @@ test('each line is a turn, and the thread can be gone on with', async () => {
   chat.type('/quit\r');
   const [, thread] = /--thread (\S+)/.exec(await chat.shown(/--thread \S+\r\n/)) as RegExpExecArray;
   expect(await chat.ended).toBe(0);
-  const again = new Chat(data, '--thread', thread as string);
+  const again = chatOn(data, '--thread', thread as string);
   await again.shown(/> say Good morning\r\nGood morning\r\n[\s\S]*> $/);
   again.type('\u0004');
   expect(await again.ended).toBe(0);
 });
 
 test('an approval is asked in between, and answered by a key', async () => {
-  const chat = new Chat(scratch());
+  const chat = chatOn(scratch());
   await chat.shown(PROMPT);
   chat.type('run! echo outside\r');
   await chat.shown(/\[y\]es.*\? /);
@@ -98,7 +40,7 @@ test('an approval is asked in between, and answered by a key', async () => {
 });
 
 test('Ctrl-C stops what runs, and ends the conversation where nothing does', async () => {
-  const chat = new Chat(scratch());
+  const chat = chatOn(scratch());
   await chat.shown(PROMPT);
   chat.type('say 100000 words at 50 a second\r');
   await chat.shown(/a second[\r\n]+(\w+ ){3}/);
