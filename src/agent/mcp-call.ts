@@ -118,13 +118,11 @@ export class McpToolCall {
   async #made(item: CallItem): Promise<End> {
     const { server, tool, arguments: given } = this.#call;
     try {
-      const connection = await this.#servers.connection(server);
-      if (this.#signal.aborted) return failed('the call was stopped before it was made');
       const options = { signal: this.#signal, onProgress: this.#progressOf(item) };
-      return endOf(await connection.call({ tool, arguments: given }, options));
+      return endOf(await this.#servers.call(server, { tool, arguments: given }, options));
     } catch (error) {
       if (!isAppError(error)) throw error;
-      return failed(messageOf(error));
+      return failed(this.#signal.aborted ? 'the call was stopped before it was made' : messageOf(error));
     }
   }
 

@@ -3,7 +3,9 @@
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Clock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
+import { AppError, codeOf } from '../base/errors.ts';
 import type { McpEndpoint } from '../config/mcp-servers.ts';
+import { endingAnswers, type Fetch, isEventStream, withBody } from './answer-stream.ts';
 import type { McpWire } from './wire.ts';
 
 /** Bytes of one answer, or of one line of a stream of them. */
@@ -49,16 +51,30 @@ export function addressWire(
   clock: Clock,
   tokens: Tokens | undefined,
 ): McpWire {
-  const fetch = tokens ? authorised(tokens) : boundedFetch;
+  let reason: string | undefined;
+  const reached: Fetch = async (address, init) => {
+    try {
+      return await boundedFetch(address, init);
+    } catch (error) {
+      const code = codeOf((error as { readonly cause?: unknown }).cause);
+      if (code === undefined) throw error;
+      if (!UNREACHABLE.has(code)) throw new AppError('unavailable', `the connection to it broke (${code})`);
+      reason ??= `it cannot be reached (${code})`;
+      // Whoever asked is told first, the others right after: no answer can come to any of them.
+      queueMicrotask(() => void inner.close());
+      throw new AppError('unavailable', reason, { isSent: false });
+    }
+  };
+  const fetch = endingAnswers(tokens ? authorised(reached, tokens) : reached);
   const inner = new Transport(new URL(url), { requestInit: { headers: { ...headers } }, fetch });
   const close = inner.close.bind(inner);
-  let reason: string | undefined;
   return Object.defineProperties(inner, {
     endedBecause: { get: () => reason },
     close: {
       value: closeOnce(async () => {
+        const isGone = reason !== undefined;
         reason ??= 'the connection was closed';
-        if (inner.sessionId !== undefined) {
+        if (inner.sessionId !== undefined && !isGone) {
           const late = new Promise<void>((resolve) => clock.timer(GOODBYE_MS, resolve));
           await Promise.race([inner.terminateSession().catch(() => {}), late]);
         }
@@ -68,12 +84,21 @@ export function addressWire(
   }) as StreamableHTTPClientTransport & McpWire;
 }
 
+/** Nothing was sent, and nothing will be: there is nobody at this address now. */
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
 /** Asks for the token anew with each request: whoever logs in helps all connections at once. */
-function authorised(tokens: Tokens): typeof boundedFetch {
+function authorised(fetch: Fetch, tokens: Tokens): Fetch {
   const send = (url: string | URL, init: RequestInit | undefined, token: string | undefined) => {
     const headers = new Headers(init?.headers);
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-    return boundedFetch(url, { ...init, headers });
+    return fetch(url, { ...init, headers });
   };
   return async (url, init) => {
     const token = await tokens.current();
@@ -89,7 +114,7 @@ function authorised(tokens: Tokens): typeof boundedFetch {
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (!response.body) return response;
-  const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false;
+  const isStream = isEventStream(response);
   let size = 0;
   const bounded = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
@@ -101,8 +126,5 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
       },
     }),
   );
-  const { status, statusText, headers } = response;
-  const copy = new Response(bounded, { status, statusText, headers });
-  Object.defineProperty(copy, 'url', { value: response.url });
-  return copy;
+  return withBody(response, bounded);
 }

@@ -5,6 +5,7 @@ import type { Progress } from '@modelcontextprotocol/sdk/types.js';
 import { type Clock, sleep } from '../base/clock.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { deferred, onAbort } from '../base/signals.ts';
+import { ANSWER_CUT } from './answer-stream.ts';
 import { NEVER } from './wire.ts';
 
 export interface ToolCall {
@@ -27,8 +28,8 @@ export type CallAnswer =
       readonly isError: boolean;
       readonly meta: unknown;
     }
-  /** The server refused the call. */
-  | { readonly kind: 'refused'; readonly message: string; readonly code: number }
+  /** The server refused the call; `isForgotten`: because it does not know us any more, and a new connection may do. */
+  | { readonly kind: 'refused'; readonly message: string; readonly code: number; readonly isForgotten?: true }
   /** It was asked and gave no answer: whether it was carried out is not known. */
   | { readonly kind: 'lost'; readonly message: string };
 
@@ -43,6 +44,7 @@ interface CallParts {
   readonly endedBecause: () => string | undefined;
   /** Told when it no longer takes who we are. */
   readonly refused: (error: unknown) => void;
+  readonly isForgotten: (error: unknown) => boolean;
   /** It waits for people. */
   readonly isAsking: () => boolean;
 }
@@ -144,13 +146,21 @@ function answerOf(result: {
   };
 }
 
-function failureOf({ library, endedBecause, refused }: CallParts, error: unknown): CallAnswer {
+function failureOf({ library, endedBecause, refused, isForgotten }: CallParts, error: unknown): CallAnswer {
+  if (isForgotten(error)) {
+    refused(error);
+    return { kind: 'refused', message: 'the server has forgotten us: it was started anew', code: 0, isForgotten: true };
+  }
   if (error instanceof library.StreamableHTTPError && error.code === UNAUTHORIZED) {
     refused(error);
     return { kind: 'refused', message: 'the server asks who we are (401): log in to it', code: UNAUTHORIZED };
   }
+  if (isAppError(error) && error.data.isSent === false)
+    return { kind: 'refused', message: `the server is gone (${error.message})`, code: 0 };
   const ended = endedBecause();
   if (ended !== undefined) return { kind: 'lost', message: `the server is gone (${ended}); ${NOT_KNOWN}` };
+  if (error instanceof library.McpError && error.code === ANSWER_CUT)
+    return { kind: 'lost', message: `${error.message}; ${NOT_KNOWN}` };
   if (error instanceof library.McpError) return { kind: 'refused', message: error.message, code: error.code };
   if (isAppError(error)) return { kind: 'lost', message: `${error.message}; ${NOT_KNOWN}` };
   if (error instanceof library.StreamableHTTPError)

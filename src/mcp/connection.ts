@@ -9,6 +9,7 @@ import { type CallAnswer, type CallOptions, callTool, type ToolCall } from './ca
 import { type Elicitation, type ElicitationAnswer, readElicitation } from './elicitation.ts';
 import { listResources, listTools, type McpResources, type McpTool } from './inventory.ts';
 import { openWire, type WireParts } from './open-wire.ts';
+import type { Failure } from './revival.ts';
 import { type McpWire, NEVER } from './wire.ts';
 
 export interface ConnectionParts extends WireParts {
@@ -18,13 +19,15 @@ export interface ConnectionParts extends WireParts {
   readonly elicit: (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
   /** Told of each new state. */
   readonly changed: (connection: McpConnection) => void;
+  /** What it stands in for: the tools that are offered until it has its own, and how many have failed in a row. */
+  readonly before?: { readonly tools: readonly McpTool[]; readonly failures: number };
 }
 
 export type McpState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'ready' }
-  /** `needsLogin`: it does not take who we are. */
-  | { readonly kind: 'failed'; readonly error: string; readonly needsLogin: boolean }
+  /** `needsLogin`: it does not take who we are. `failure`: it may come back; absent: not as it is configured now. */
+  | { readonly kind: 'failed'; readonly error: string; readonly needsLogin: boolean; readonly failure?: Failure }
   | { readonly kind: 'cancelled' };
 
 /** What it said of itself. */
@@ -36,6 +39,9 @@ export interface McpIdentity {
 type Library = typeof import('./library.ts');
 
 const UNAUTHORIZED = 401;
+/** A session that it does not know: servers say so with either. */
+const NOT_FOUND = 404;
+const BAD_REQUEST = 400;
 /** Of the library, for what was asked when the wire ended. */
 const CONNECTION_CLOSED = -32000;
 /** Questions of one server that stand at a time; a further one is declined. */
@@ -47,6 +53,7 @@ export class McpConnection implements Closable {
   readonly #life = new AbortController();
   readonly #begun = deferred();
   #state: McpState = { kind: 'starting' };
+  #readyAtMs: number | undefined;
   #library: Library | undefined;
   #client: Client | undefined;
   #wire: McpWire | undefined;
@@ -62,6 +69,7 @@ export class McpConnection implements Closable {
   constructor(server: McpServer, parts: ConnectionParts) {
     this.server = server;
     this.#parts = parts;
+    this.#tools = parts.before?.tools ?? [];
     void this.#start();
   }
 
@@ -74,7 +82,7 @@ export class McpConnection implements Closable {
     return this.#begun.promise;
   }
 
-  /** Those that are switched on, by name; what they were before the connection ended. */
+  /** Those that are switched on, by name; what they were before the connection ended; none of one that never was ready. */
   get tools(): readonly McpTool[] {
     return this.#tools;
   }
@@ -96,6 +104,7 @@ export class McpConnection implements Closable {
         lastId: () => this.#lastId,
         endedBecause: () => this.#wire?.endedBecause,
         refused: (error) => this.#fail(error),
+        isForgotten: (error) => this.#isForgotten(error),
         isAsking: () => this.#questions > 0,
       },
       call,
@@ -108,7 +117,10 @@ export class McpConnection implements Closable {
     const { library, client } = await this.#connected();
     const params = { uri, ...(meta ? { _meta: meta } : {}) };
     const answer = client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, NEVER);
-    return this.#ask(unlessAborted(answer, signal), this.server.toolMs);
+    return this.#ask(unlessAborted(answer, signal), this.server.toolMs).catch((error: unknown) => {
+      if (this.#isForgotten(error)) this.#fail(error);
+      throw error;
+    });
   }
 
   async resources(): Promise<McpResources> {
@@ -213,16 +225,37 @@ export class McpConnection implements Closable {
     const { code } = (error ?? {}) as { readonly code?: unknown };
     const needsLogin = code === UNAUTHORIZED;
     const ended = code === CONNECTION_CLOSED ? this.#wire?.endedBecause : undefined;
+    const why = this.#isForgotten(error)
+      ? 'it has forgotten us, and was perhaps started anew'
+      : (ended ?? textOf(error));
+    if (this.#readyAtMs === undefined) this.#tools = [];
+    const mayComeBack = !needsLogin && !isAppError(error, 'invalid');
     this.#become({
       kind: 'failed',
-      error: needsLogin ? 'it asks who we are (401)' : (ended ?? textOf(error)),
+      error: needsLogin ? 'it asks who we are (401)' : why,
       needsLogin,
+      ...(mayComeBack ? { failure: this.#failure() } : {}),
     });
     void this.#wire?.close();
   }
 
+  #failure(): Failure {
+    const { clock, before } = this.#parts;
+    const atMs = clock.elapsed();
+    const readyMs = this.#readyAtMs === undefined ? undefined : atMs - this.#readyAtMs;
+    return { atMs, readyMs, earlier: before?.failures ?? 0 };
+  }
+
+  /** What was asked was not done: it knows nothing of the session in which we asked. */
+  #isForgotten(error: unknown): boolean {
+    if (this.#wire?.sessionId === undefined || !this.#library) return false;
+    if (!(error instanceof this.#library.StreamableHTTPError)) return false;
+    return error.code === NOT_FOUND || (error.code === BAD_REQUEST && /session/i.test(error.message));
+  }
+
   #become(state: McpState): void {
     this.#state = state;
+    if (state.kind === 'ready') this.#readyAtMs = this.#parts.clock.elapsed();
     this.#begun.resolve();
     this.#parts.changed(this);
   }

@@ -62,13 +62,12 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
 
     mcpServerToolCall: async (params, context) => {
       const set = await ofThread(context, params.threadId);
-      const connection = await set.connection(params.server);
       const call = {
         tool: params.tool,
         arguments: argumentsOf(params.arguments),
         ...(params._meta ? { meta: params._meta } : {}),
       };
-      const answer = await connection.call(call, { signal: context.signal });
+      const answer = await set.call(params.server, call, { signal: context.signal });
       if (answer.kind !== 'result') throw refusalOf(answer);
       const { content, structuredContent, isError, meta } = cappedResult(answer);
       return {
@@ -81,8 +80,10 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
 
     mcpServerResourceRead: async (params, context) =>
       withSet(context, params.threadId, async (set) => {
-        const connection = await set.connection(params.server);
-        const read = connection.readResource(params.uri, params._meta ?? undefined, context.signal);
+        const { signal } = context;
+        const read = set.read(params.server, signal, (connection) =>
+          connection.readResource(params.uri, params._meta ?? undefined, signal),
+        );
         const { contents } = await read.catch((error: unknown) => {
           throw errorOfServer(error);
         });

@@ -1,11 +1,13 @@
 // The connections of one owner, a thread or everybody who has none: at most one to each configured server.
 
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { deferred, unlessAborted } from '../base/signals.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
+import type { CallAnswer, CallOptions, ToolCall } from './call.ts';
 import { type ConnectionParts, McpConnection } from './connection.ts';
 import type { Elicitation, ElicitationAnswer } from './elicitation.ts';
+import { failuresInRow, retryAtMs } from './revival.ts';
 import { type OfferedTool, offeredTools } from './tool-names.ts';
 
 export interface SetOwner {
@@ -19,7 +21,7 @@ export interface SetOwner {
   closed(): void;
 }
 
-export interface SetParts extends Omit<ConnectionParts, 'cwd' | 'elicit' | 'changed'> {
+export interface SetParts extends Omit<ConnectionParts, 'cwd' | 'elicit' | 'changed' | 'before'> {
   /** As they are configured now, by name. Rejects as *invalid* while the configuration cannot be used. */
   readonly configured: () => Promise<readonly McpServer[]>;
 }
@@ -69,24 +71,50 @@ export class ServerSet implements Closable {
     await this.#adopt();
   }
 
-  /** Connected or about to be. Rejects as *internal* when there is no such server, or it is switched off. */
-  async connection(name: string): Promise<McpConnection> {
-    await this.start();
+  /**
+   * Connected. One that has failed is connected anew, unless that was tried a moment ago. Rejects as *internal* when there is no
+   * such server, it is switched off, or not there.
+   */
+  async connection(name: string, signal: AbortSignal): Promise<McpConnection> {
+    await unlessAborted(this.start(), signal);
     const entry = this.#entries.find(({ server }) => server.name === name);
     if (!entry) throw new AppError('internal', `unknown MCP server '${name}'`, { server: name });
-    if (!entry.connection) throw new AppError('internal', `MCP server '${name}' is disabled`, { server: name });
-    await entry.connection.begun;
-    const { state } = entry.connection;
-    if (state.kind === 'ready') return entry.connection;
+    const connection = this.#revived(entry);
+    if (!connection) throw new AppError('internal', `MCP server '${name}' is disabled`, { server: name });
+    await unlessAborted(connection.begun, signal);
+    const { state } = connection;
+    if (state.kind === 'ready') return connection;
     const why = state.kind === 'failed' ? state.error : 'it was closed';
-    throw new AppError('internal', `failed to get client: MCP startup failed: ${why}`, { server: name });
+    throw new AppError('internal', `failed to get client: MCP startup failed: ${why}${this.#next(connection)}`, {
+      server: name,
+    });
   }
 
-  /** Tools of the servers that are there now. */
+  /** Calls a tool; a server that was started anew and so refuses us is called once more. Rejects as `connection` does. */
+  async call(name: string, call: ToolCall, options: CallOptions): Promise<CallAnswer> {
+    const { signal } = options;
+    const answer = await (await this.connection(name, signal)).call(call, options);
+    const isForgotten = answer.kind === 'refused' && answer.isForgotten;
+    return isForgotten ? (await this.connection(name, signal)).call(call, options) : answer;
+  }
+
+  /** What only reads is asked once more where the connection broke meanwhile. Rejects as `connection` does, or as `work`. */
+  async read<T>(name: string, signal: AbortSignal, work: (connection: McpConnection) => Promise<T>): Promise<T> {
+    const connection = await this.connection(name, signal);
+    try {
+      return await work(connection);
+    } catch (error) {
+      const isBroken = connection.state.kind === 'failed' || isAppError(error, 'unavailable');
+      if (!isBroken || signal.aborted) throw error;
+      return work(await this.connection(name, signal));
+    }
+  }
+
+  /** Tools of the servers that are there now, or were and may come back. */
   offered(): readonly OfferedTool[] {
     return offeredTools(
       this.#entries.flatMap(({ server, connection }) =>
-        connection?.state.kind === 'ready' ? [{ server: server.name, tools: connection.tools }] : [],
+        connection && isOffered(connection) ? [{ server: server.name, tools: connection.tools }] : [],
       ),
     );
   }
@@ -97,6 +125,7 @@ export class ServerSet implements Closable {
    */
   async settled(signal: AbortSignal, needed: readonly string[] = []): Promise<void> {
     await unlessAborted(this.start(), signal);
+    for (const entry of this.#entries) this.#revived(entry);
     await this.requireAll(signal);
     const begun = this.#entries.map(({ connection }) => connection?.begun);
     const awaited = this.#entries.filter(({ server }) => needed.includes(server.name));
@@ -149,12 +178,33 @@ export class ServerSet implements Closable {
     return server.digest === wanted.digest && (state.kind === 'starting' || state.kind === 'ready');
   }
 
-  #connect(server: McpServer): McpConnection {
+  /** The connection of the entry, or one in its place where it has failed and may be tried again. */
+  #revived(entry: SetEntry): McpConnection | undefined {
+    const { server, connection } = entry;
+    if (connection?.state.kind !== 'failed') return connection;
+    const { failure } = connection.state;
+    if (!failure || this.#isClosed || this.#parts.clock.elapsed() < retryAtMs(failure)) return connection;
+    const before = { tools: connection.tools, failures: failuresInRow(failure) };
+    const again = this.#connect(server, before);
+    this.#entries = this.#entries.map((each) => (each.server === server ? { server, connection: again } : each));
+    this.#end(connection);
+    return again;
+  }
+
+  /** When the next use may help, for people. */
+  #next({ state }: McpConnection): string {
+    if (state.kind !== 'failed' || !state.failure) return '';
+    const seconds = Math.ceil((retryAtMs(state.failure) - this.#parts.clock.elapsed()) / 1000);
+    return seconds > 0 ? ` (not tried again for ${seconds} s)` : '';
+  }
+
+  #connect(server: McpServer, before?: NonNullable<ConnectionParts['before']>): McpConnection {
     const connection: McpConnection = new McpConnection(server, {
       ...this.#parts,
       cwd: this.#owner.cwd(),
       elicit: (question, signal) => this.#owner.elicit(server.name, question, signal),
       changed: (changed) => this.#owner.tell(changed),
+      ...(before ? { before } : {}),
     });
     this.#owner.tell(connection);
     return connection;
@@ -167,4 +217,11 @@ export class ServerSet implements Closable {
     this.#closing.add(ending);
     void ending.then(() => this.#closing.delete(ending));
   }
+}
+
+/** Calls of tools that were there connect anew; those of a server that never was are not known. */
+function isOffered({ state }: McpConnection): boolean {
+  return (
+    state.kind === 'ready' || state.kind === 'starting' || (state.kind === 'failed' && state.failure !== undefined)
+  );
 }
