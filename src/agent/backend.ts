@@ -64,6 +64,8 @@ export interface TurnRequest {
   readonly contextTokens?: number | null;
   /** The tools of MCP servers that are there at this moment; a server that comes later is there the next time. */
   readonly mcpTools?: () => readonly McpToolOffer[];
+  /** An MCP server that is there at this moment has resources. */
+  readonly hasMcpResources?: () => boolean;
   /** The model takes no images. */
   readonly isBlind?: boolean;
   readonly steering: Steering;
@@ -208,6 +210,17 @@ export interface McpCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** A question about resources of MCP servers; `arguments`: as the model gave them, for those who watch. */
+export type McpResourceQuery = { readonly arguments: Readonly<Record<string, unknown>> } & (
+  | {
+      readonly tool: 'list_mcp_resources' | 'list_mcp_resource_templates';
+      /** Null: of all servers. */
+      readonly server: string | null;
+      readonly cursor: string | null;
+    }
+  | { readonly tool: 'read_mcp_resource'; readonly server: string; readonly uri: string }
+);
+
 export type McpResult =
   /** In the form of MCP; `isError`: the tool failed, and says how. */
   | {
@@ -254,6 +267,8 @@ export interface ToolHost {
   callClientTool(item: ItemId, call: ClientToolCall): Promise<ClientToolResult>;
   /** Has an MCP server run a tool; what fails in any way is no success. */
   callMcpTool(item: ItemId, call: McpCall): Promise<McpResult>;
+  /** Lists or reads what MCP servers have to read; JSON. No item where it names a server that there is not. */
+  askMcpResources(item: ItemId, query: McpResourceQuery): Promise<McpResult>;
   /** Reads an image of the file system for the model; an item when it could be read. */
   viewImage(item: ItemId, path: string): Promise<ImageResult>;
   /** Replaces the list of steps that people follow. */

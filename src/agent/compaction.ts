@@ -85,6 +85,7 @@ const NO_TOOLS: ToolHost = {
   askUser: async () => ({ answers: {} }),
   callClientTool: async () => ({ success: false, content: [{ type: 'inputText', text: ONLY_SUMMARY }] }),
   callMcpTool: async () => ({ kind: 'failed', reason: ONLY_SUMMARY }),
+  askMcpResources: async () => ({ kind: 'failed', reason: ONLY_SUMMARY }),
   viewImage: async () => ({ kind: 'problem', problem: ONLY_SUMMARY }),
   updatePlan: async () => {},
 };

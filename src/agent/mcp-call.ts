@@ -1,11 +1,12 @@
 // One call of a tool of an MCP server by the model: decided about, asked about, made, shown as an item.
 
-import { decideMcpCall, type Verdict } from '../approvals/rules.ts';
+import { decideMcpCall, type McpFacts, type Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { isAppError, messageOf } from '../base/errors.ts';
 import { cancelledBy, throwIfAborted } from '../base/signals.ts';
-import type { CallAnswer } from '../mcp/call.ts';
+import type { ToolApproval } from '../config/mcp-servers.ts';
+import type { CallAnswer, CallOptions } from '../mcp/call.ts';
 import type { McpConnection } from '../mcp/connection.ts';
 import { cappedResult } from '../mcp/result.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
@@ -21,6 +22,33 @@ type Proposed = ProposalOf<'mcpToolCall'>;
 type End = Pick<CallItem, 'status' | 'result' | 'error' | 'outcome'>;
 type Tool = McpConnection['tools'][number];
 
+/** What a call does at its server. */
+export interface McpDeed {
+  /** As the server describes it; undefined: it does not, or is not there now. */
+  readonly described: Tool | undefined;
+  readonly hints: McpFacts['hints'];
+  /** What is asked before it, where this is configured for its server. */
+  mode(configured: ToolApproval): ToolApproval;
+  run(options: CallOptions): Promise<CallAnswer>;
+}
+
+/** The call of one of its tools. */
+export function toolDeed(servers: ServerSet, { server, tool, arguments: given }: McpCall): McpDeed {
+  const entry = servers.entries.find((each) => each.server.name === server);
+  const described = entry?.connection?.tools.find(({ name }) => name === tool);
+  const { readOnlyHint, destructiveHint, openWorldHint } = described?.annotations ?? {};
+  return {
+    described,
+    hints: {
+      ...(readOnlyHint === undefined ? {} : { readOnly: readOnlyHint }),
+      ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
+      ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
+    },
+    mode: (configured) => configured,
+    run: (options) => servers.call(server, { tool, arguments: given }, options),
+  };
+}
+
 /** Messages of progress of one call that are shown; what comes beyond is not. */
 const MAX_PROGRESS = 1_000;
 const MAX_PROGRESS_TEXT = 2_000;
@@ -30,25 +58,26 @@ export class McpToolCall {
   readonly #parts: ToolParts;
   readonly #servers: ServerSet;
   readonly #call: McpCall;
+  readonly #deed: McpDeed;
   readonly #signal: AbortSignal;
 
-  constructor(port: TurnPort, parts: ToolParts, servers: ServerSet, call: McpCall, signal: AbortSignal) {
+  constructor(port: TurnPort, parts: ToolParts, servers: ServerSet, call: McpCall, deed: McpDeed, signal: AbortSignal) {
     this.#port = port;
     this.#parts = parts;
     this.#servers = servers;
     this.#call = call;
+    this.#deed = deed;
     this.#signal = signal;
   }
 
   async run(wanted: ItemId): Promise<McpResult> {
-    const tool = this.#tool();
-    const verdict = this.#decide(tool);
-    const item = this.#newItem(await this.#port.uniqueItemId(wanted, 'call'), tool);
+    const verdict = this.#decide();
+    const item = this.#newItem(await this.#port.uniqueItemId(wanted, 'call'));
     throwIfAborted(this.#signal);
     await this.#port.append([{ type: 'itemStarted', turnId: this.#port.turnId, item }]);
     if (verdict.decision === 'deny') return this.#end(item, failed(`the call was refused: ${verdict.rule}`));
     if (verdict.decision === 'allow') return this.#effect(item);
-    return this.#ask(item, this.#proposalFor(item, wanted, tool, verdict.rule), false);
+    return this.#ask(item, this.#proposalFor(item, wanted, verdict.rule), false);
   }
 
   /** After a restart: the question stands, and its answer decides. */
@@ -56,25 +85,13 @@ export class McpToolCall {
     return this.#ask(item, proposal, true);
   }
 
-  /** As the server describes it; undefined: it is not there now. */
-  #tool(): Tool | undefined {
-    const { server, tool } = this.#call;
-    const entry = this.#servers.entries.find((each) => each.server.name === server);
-    return entry?.connection?.tools.find(({ name }) => name === tool);
-  }
-
-  #decide(tool: Tool | undefined): Verdict {
+  #decide(): Verdict {
     const { server, tool: name } = this.#call;
     const { approvalPolicy: policy, sandboxPolicy: sandbox } = this.#port.settings();
     const configured = this.#servers.entries.find((each) => each.server.name === server)?.server;
-    const { readOnlyHint, destructiveHint, openWorldHint } = tool?.annotations ?? {};
     return decideMcpCall({
-      ...{ policy, sandbox, mode: configured?.approvalOf(name) ?? 'auto' },
-      hints: {
-        ...(readOnlyHint === undefined ? {} : { readOnly: readOnlyHint }),
-        ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
-        ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
-      },
+      ...{ policy, sandbox, mode: this.#deed.mode(configured?.approvalOf(name) ?? 'auto') },
+      hints: this.#deed.hints,
       // What was accepted by others does not widen a turn that is held under the ceiling.
       isGranted: !this.#port.isCapped() && this.#port.grants.has(toolDigest(this.#call)),
       isCapped: this.#port.isCapped(),
@@ -116,10 +133,8 @@ export class McpToolCall {
   }
 
   async #made(item: CallItem): Promise<End> {
-    const { server, tool, arguments: given } = this.#call;
     try {
-      const options = { signal: this.#signal, onProgress: this.#progressOf(item) };
-      return endOf(await this.#servers.call(server, { tool, arguments: given }, options));
+      return endOf(await this.#deed.run({ signal: this.#signal, onProgress: this.#progressOf(item) }));
     } catch (error) {
       if (!isAppError(error)) throw error;
       return failed(this.#signal.aborted ? 'the call was stopped before it was made' : messageOf(error));
@@ -146,18 +161,19 @@ export class McpToolCall {
     return { kind: 'failed', reason: end.error?.message ?? 'the call failed' };
   }
 
-  #newItem(id: ItemId, tool: Tool | undefined): CallItem {
+  #newItem(id: ItemId): CallItem {
     const { server, tool: name, arguments: given } = this.#call;
     return {
       ...{ type: 'mcpToolCall', id, server, environmentId: null, tool: name, status: 'inProgress', arguments: given },
       ...{ appContext: null, mcpAppUi: null, pluginId: null },
-      readOnlyHint: tool?.annotations?.readOnlyHint ?? null,
+      readOnlyHint: this.#deed.described?.annotations?.readOnlyHint ?? null,
       ...{ result: null, error: null, durationMs: null },
       ...{ startedAtMs: this.#parts.clock.now(), completedAtMs: null },
     };
   }
 
-  #proposalFor(item: CallItem, callId: string, tool: Tool | undefined, rule: string): Proposed {
+  #proposalFor(item: CallItem, callId: string, rule: string): Proposed {
+    const tool = this.#deed.described;
     const settings = this.#port.settings();
     const now = this.#parts.clock.now();
     return {

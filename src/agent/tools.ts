@@ -24,6 +24,7 @@ import type {
   CommandResult,
   ImageResult,
   McpCall,
+  McpResourceQuery,
   McpResult,
   ToolHost,
   WriteResult,
@@ -34,7 +35,8 @@ import { refusedAs } from './consent.ts';
 import { FileChangeCall } from './file-call.ts';
 import { imageViewer } from './image-view.ts';
 import { refusalOfInput } from './input-consent.ts';
-import { McpToolCall } from './mcp-call.ts';
+import { McpToolCall, toolDeed } from './mcp-call.ts';
+import { resourceQuery } from './mcp-resources.ts';
 import type { FileChange } from './patch/change.ts';
 import { earlierDifferences } from './patch/earlier.ts';
 import { MAX_FILE } from './patch/plan.ts';
@@ -128,11 +130,14 @@ export function createToolHost(
   const callMcp = async (itemId: ItemId, call: McpCall): Promise<McpResult> => {
     throwIfAborted(signal);
     if (!mcp) return { kind: 'failed', reason: 'this turn has no MCP servers' };
-    const mcpCall = new McpToolCall(port, parts, mcp, call, signal);
-    const { item, proposal } = port.standing(itemId) ?? {};
-    return item?.type === 'mcpToolCall' && proposal?.kind === 'mcpToolCall'
-      ? mcpCall.goOn(item, proposal)
-      : mcpCall.run(itemId);
+    return callMcpServer(new McpToolCall(port, parts, mcp, call, toolDeed(mcp, call), signal), itemId, port);
+  };
+  const askMcpResources = async (itemId: ItemId, query: McpResourceQuery): Promise<McpResult> => {
+    throwIfAborted(signal);
+    if (!mcp) return { kind: 'failed', reason: 'this turn has no MCP servers' };
+    const asked = resourceQuery(query, mcp);
+    if ('problem' in asked) return { kind: 'failed', reason: asked.problem };
+    return callMcpServer(new McpToolCall(port, parts, mcp, asked.call, asked.deed, signal), itemId, port);
   };
   const updatePlan = async (plan: Plan): Promise<void> => {
     throwIfAborted(signal);
@@ -153,6 +158,7 @@ export function createToolHost(
     askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
     callClientTool: tracked(callClient),
     callMcpTool: tracked(callMcp),
+    askMcpResources: tracked(askMcpResources),
     viewImage: tracked(showImage),
     updatePlan: tracked(updatePlan),
     diff() {
@@ -163,6 +169,12 @@ export function createToolHost(
       while (underWay.size > 0) await Promise.allSettled(underWay);
     },
   };
+}
+
+function callMcpServer(call: McpToolCall, itemId: ItemId, port: TurnPort): Promise<McpResult> {
+  const { item, proposal } = port.standing(itemId) ?? {};
+  const isStanding = item?.type === 'mcpToolCall' && proposal?.kind === 'mcpToolCall';
+  return isStanding ? call.goOn(item, proposal) : call.run(itemId);
 }
 
 async function writeToCommand(

@@ -7,7 +7,16 @@ import { deferred, unlessAborted } from '../base/signals.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
 import { type CallAnswer, type CallOptions, callTool, type ToolCall } from './call.ts';
 import { type Elicitation, type ElicitationAnswer, readElicitation } from './elicitation.ts';
-import { listResources, listTools, type McpResources, type McpTool } from './inventory.ts';
+import { inTime } from './in-time.ts';
+import {
+  listResources,
+  listTools,
+  type McpResources,
+  type McpTool,
+  type ResourceKind,
+  type ResourcePage,
+  resourcePage,
+} from './inventory.ts';
 import { openWire, type WireParts } from './open-wire.ts';
 import type { Failure } from './revival.ts';
 import { type McpWire, NEVER } from './wire.ts';
@@ -117,10 +126,14 @@ export class McpConnection implements Closable {
     const { library, client } = await this.#connected();
     const params = { uri, ...(meta ? { _meta: meta } : {}) };
     const answer = client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, NEVER);
-    return this.#ask(unlessAborted(answer, signal), this.server.toolMs).catch((error: unknown) => {
-      if (this.#isForgotten(error)) this.#fail(error);
-      throw error;
-    });
+    return this.#ask(unlessAborted(answer, signal), this.server.toolMs).catch((error: unknown) => this.#lost(error));
+  }
+
+  /** Rejects as *unavailable*, or with the server's own error. */
+  async resourcePage(kind: ResourceKind, cursor: string | undefined, signal: AbortSignal): Promise<ResourcePage> {
+    const { library, client } = await this.#connected();
+    const page = resourcePage(library, client, kind, cursor);
+    return this.#ask(unlessAborted(page, signal), this.server.toolMs).catch((error: unknown) => this.#lost(error));
   }
 
   async resources(): Promise<McpResources> {
@@ -239,6 +252,11 @@ export class McpConnection implements Closable {
     void this.#wire?.close();
   }
 
+  #lost(error: unknown): never {
+    if (this.#isForgotten(error)) this.#fail(error);
+    throw error;
+  }
+
   #failure(): Failure {
     const { clock, before } = this.#parts;
     const atMs = clock.elapsed();
@@ -262,19 +280,7 @@ export class McpConnection implements Closable {
 
   /** What the server is asked, for so long and no longer than the connection lives. */
   #ask<T>(answer: Promise<T>, ms: number): Promise<T> {
-    const late = deferred<never>();
-    late.promise.catch(() => {});
-    const stop = this.#parts.clock.timer(ms, () =>
-      late.reject(new AppError('unavailable', `timed out after ${ms / 1000} seconds`)),
-    );
-    const gone = deferred<never>();
-    gone.promise.catch(() => {});
-    const onEnd = () => gone.reject(this.#life.signal.reason);
-    this.#life.signal.addEventListener('abort', onEnd, { once: true });
-    return Promise.race([answer, late.promise, gone.promise]).finally(() => {
-      stop();
-      this.#life.signal.removeEventListener('abort', onEnd);
-    });
+    return inTime(answer, ms, this.#parts.clock, this.#life.signal);
   }
 }
 

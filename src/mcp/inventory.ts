@@ -32,22 +32,44 @@ export async function listTools(library: Library, client: Client): Promise<reado
 }
 
 export async function listResources(library: Library, client: Client): Promise<McpResources> {
-  if (!client.getServerCapabilities()?.resources) return { resources: [], templates: [] };
-  const params = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
   const [resources, templates] = await Promise.all([
-    pages(async (cursor) => {
-      const request = { method: 'resources/list' as const, params: params(cursor) };
-      const page = await client.request(request, library.ListResourcesResultSchema, NEVER);
-      return { entries: page.resources, next: page.nextCursor };
-    }),
-    // Servers that have no templates often do not know the question.
-    pages(async (cursor) => {
-      const request = { method: 'resources/templates/list' as const, params: params(cursor) };
-      const page = await client.request(request, library.ListResourceTemplatesResultSchema, NEVER);
-      return { entries: page.resourceTemplates, next: page.nextCursor };
-    }).catch(() => []),
+    pages((cursor) => resourcePage(library, client, 'resources', cursor)),
+    pages((cursor) => resourcePage(library, client, 'resourceTemplates', cursor)),
   ]);
-  return { resources, templates };
+  return { resources: resources as readonly Resource[], templates: templates as readonly ResourceTemplate[] };
+}
+
+export type ResourceKind = 'resources' | 'resourceTemplates';
+
+export interface ResourcePage {
+  readonly entries: readonly (Resource | ResourceTemplate)[];
+  /** Where the next one begins; undefined: this is the last. */
+  readonly next: string | undefined;
+}
+
+/** Empty where the server has none of the kind. */
+export async function resourcePage(
+  library: Library,
+  client: Client,
+  kind: ResourceKind,
+  cursor: string | undefined,
+): Promise<ResourcePage> {
+  if (!client.getServerCapabilities()?.resources) return { entries: [], next: undefined };
+  const params = cursor === undefined ? {} : { cursor };
+  if (kind === 'resources') {
+    const page = await client.request({ method: 'resources/list', params }, library.ListResourcesResultSchema, NEVER);
+    return { entries: page.resources, next: page.nextCursor };
+  }
+  try {
+    const request = { method: 'resources/templates/list' as const, params };
+    const page = await client.request(request, library.ListResourceTemplatesResultSchema, NEVER);
+    return { entries: page.resourceTemplates, next: page.nextCursor };
+  } catch (error) {
+    // Servers that have no templates often do not know the question.
+    if (error instanceof library.McpError && error.code === library.ErrorCode.MethodNotFound)
+      return { entries: [], next: undefined };
+    throw error;
+  }
 }
 
 async function pages<T>(

@@ -6,8 +6,8 @@ import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprot
 import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, messageOf } from '../base/errors.ts';
-import { deferred, onAbort } from '../base/signals.ts';
 import { newId } from '../model/ids.ts';
+import { inTime } from './in-time.ts';
 import { openLoginCallback } from './login-callback.ts';
 import type { Credentials, LoginStore } from './login-store.ts';
 
@@ -102,7 +102,7 @@ export class Logins implements Closable {
   }
 
   readonly close = closeOnce(async () => {
-    this.#life.abort();
+    this.#life.abort(new AppError('unavailable', 'the server stops'));
     await Promise.allSettled(this.#renewals.values());
   });
 
@@ -120,14 +120,7 @@ export class Logins implements Closable {
   }
 
   #inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-    const over = deferred<never>();
-    over.promise.catch(() => {});
-    const stop = this.#parts.clock.timer(ms, () => over.reject(new AppError('unavailable', 'it took too long')));
-    const free = onAbort(this.#life.signal, () => over.reject(new AppError('unavailable', 'the server stops')));
-    return Promise.race([work, over.promise]).finally(() => {
-      stop();
-      free();
-    });
+    return inTime(work, ms, this.#parts.clock, this.#life.signal);
   }
 }
 

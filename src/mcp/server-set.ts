@@ -110,6 +110,14 @@ export class ServerSet implements Closable {
     }
   }
 
+  /** A server that is there now has resources. */
+  get hasResources(): boolean {
+    return this.#entries.some(
+      ({ connection }) =>
+        connection?.state.kind === 'ready' && connection.identity.capabilities?.resources !== undefined,
+    );
+  }
+
   /** Tools of the servers that are there now, or were and may come back. */
   offered(): readonly OfferedTool[] {
     return offeredTools(

@@ -134,11 +134,14 @@ async function makeRoom(run: BackendRun, signal: AbortSignal): Promise<TurnEnd |
   }
 }
 
-const offersOf = (mcp: ServerSet) => () =>
-  mcp.offered().map(({ name, server, tool }) => ({
-    ...{ name, server, tool: tool.name, description: tool.description ?? '' },
-    parameters: tool.inputSchema,
-  }));
+const mcpOf = (mcp: ServerSet) => ({
+  hasMcpResources: () => mcp.hasResources,
+  mcpTools: () =>
+    mcp.offered().map(({ name, server, tool }) => ({
+      ...{ name, server, tool: tool.name, description: tool.description ?? '' },
+      parameters: tool.inputSchema,
+    })),
+});
 
 async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<TurnRequest> {
   const { port, thread, backend, steering, outputSchema, ofThread } = run;
@@ -154,7 +157,7 @@ async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<Tu
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(room === undefined ? {} : { room }),
     contextTokens: thread.accepted.view.tokens,
-    ...(ofThread.mcp ? { mcpTools: offersOf(ofThread.mcp) } : {}),
+    ...(ofThread.mcp ? mcpOf(ofThread.mcp) : {}),
     isBlind: !(await takesImages(backend, settings)),
     steering,
   };

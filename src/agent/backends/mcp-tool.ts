@@ -30,7 +30,8 @@ function toolOf({ name, server, tool, description, parameters }: McpToolOffer): 
 /** Tokens of text of one answer that the model is shown at most. */
 const MAX_OUTPUT_TOKENS = 10_000;
 
-function answerOf(result: McpResult): ToolAnswer {
+/** What the model gets back of a call. */
+export function answerOf(result: McpResult): ToolAnswer {
   if (result.kind === 'failed') return failed(result.reason);
   const success = !result.isError;
   // What has a structure of its own says the same there, and without doubt.

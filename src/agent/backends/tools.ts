@@ -6,13 +6,12 @@ import { clientToolsOf } from './client-tool.ts';
 import { commandTool } from './command-tool.ts';
 import { fileTools } from './file-tools.ts';
 import { imageTool } from './image-tool.ts';
+import { resourceTools } from './mcp-resource-tools.ts';
 import { mcpToolsOf } from './mcp-tool.ts';
 import { patchTool } from './patch-tool.ts';
-
 import { permissionsTool } from './permissions-tool.ts';
 import { planTool } from './plan-tool.ts';
 import { stdinTool } from './stdin-tool.ts';
-
 import type { Tool } from './tool.ts';
 import { userInputTool } from './user-input-tool.ts';
 
@@ -27,7 +26,9 @@ const IN_ENVIRONMENT: ReadonlySet<Tool> = new Set([commandTool, patchTool, permi
 export const offeredTools = (turn: TurnRequest, wish: { readonly fileTools: boolean }): readonly Tool[] =>
   toolsOf(turn).filter(
     (tool) =>
-      (turn.settings.hasEnvironment || !IN_ENVIRONMENT.has(tool)) && (wish.fileTools || !fileTools.includes(tool)),
+      (turn.settings.hasEnvironment || !IN_ENVIRONMENT.has(tool)) &&
+      (wish.fileTools || !fileTools.includes(tool)) &&
+      (turn.hasMcpResources?.() || !resourceTools.includes(tool)),
   );
 
 /** In the order in which the model is told about them; names are unique. */
@@ -40,7 +41,7 @@ export function toolsOf(turn: TurnRequest): readonly Tool[] {
     ...(isPlanning(turn.settings) ? [] : [planTool]),
     ...(turn.isBlind ? [] : [imageTool]),
     // Clients may have better ones of these names.
-    ...fileTools.filter(({ spec }) => !ofClient.has(spec.name)),
+    ...[...fileTools, ...(turn.hasMcpResources ? resourceTools : [])].filter(({ spec }) => !ofClient.has(spec.name)),
     ...declared,
   ];
   const taken = new Set(own.map(({ spec }) => spec.name));

@@ -134,6 +134,10 @@ export function house(
       const text = `${tool} of ${server}`;
       return { kind: 'result', content: [{ type: 'text', text }], structuredContent: null, isError: false };
     },
+    async askMcpResources(_item, { tool, server }) {
+      const text = `${tool} of ${server}`;
+      return { kind: 'result', content: [{ type: 'text', text }], structuredContent: null, isError: false };
+    },
     async callClientTool(item, call) {
       calls.push({ item, call });
       return { success: true, content: [{ type: 'inputText', text: `${call.tool} was run` }] };

@@ -1,0 +1,81 @@
+// What the model asks about resources of MCP servers, as calls like those of tools: they only read.
+
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import type { CallAnswer, CallOptions } from '../mcp/call.ts';
+import type { ResourceKind } from '../mcp/inventory.ts';
+import type { ServerSet } from '../mcp/server-set.ts';
+import type { McpCall, McpResourceQuery } from './backend.ts';
+import type { McpDeed } from './mcp-call.ts';
+
+/** Stands for all servers, where the question names none; clients of the protocol know it by this name. */
+const EVERY_SERVER = 'codex';
+
+const KINDS: Readonly<Record<string, ResourceKind>> = {
+  list_mcp_resources: 'resources',
+  list_mcp_resource_templates: 'resourceTemplates',
+};
+
+/** The question as a call, and how it is answered; or what is wrong with it. */
+export function resourceQuery(
+  query: McpResourceQuery,
+  servers: ServerSet,
+): { readonly call: McpCall; readonly deed: McpDeed } | { readonly problem: string } {
+  const { server, tool, arguments: given } = query;
+  if (server !== null && !servers.entries.some((each) => each.server.name === server))
+    return { problem: `unknown MCP server '${server}'` };
+  const deed: McpDeed = {
+    described: undefined,
+    hints: { readOnly: true },
+    mode: (configured) => (configured === 'prompt' ? 'prompt' : 'approve'),
+    run: (options) => answered(() => answerTo(query, servers, options)),
+  };
+  return { call: { server: server ?? EVERY_SERVER, tool, arguments: given }, deed };
+}
+
+async function answered(work: () => Promise<object>): Promise<CallAnswer> {
+  try {
+    const text = JSON.stringify(await work());
+    return {
+      kind: 'result',
+      content: [{ type: 'text', text }],
+      structuredContent: null,
+      isError: false,
+      meta: null,
+    };
+  } catch (error) {
+    const { code } = (error ?? {}) as { readonly code?: unknown };
+    if (!isAppError(error) && typeof code !== 'number') throw error;
+    return { kind: 'refused', message: messageOf(error), code: 0 };
+  }
+}
+
+async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }: CallOptions): Promise<object> {
+  const { server } = query;
+  if (query.tool === 'read_mcp_resource') {
+    const { uri } = query;
+    const read = servers.read(query.server, signal, (each) => each.readResource(uri, undefined, signal));
+    const { contents } = await read.catch((error: unknown) => {
+      throw new AppError('internal', `resources/read failed: ${messageOf(error)}`);
+    });
+    return { server, uri, contents };
+  }
+  const kind = KINDS[query.tool] ?? 'resources';
+  const { cursor } = query;
+  if (server !== null) {
+    const page = await servers.read(server, signal, (each) => each.resourcePage(kind, cursor ?? undefined, signal));
+    const next = page.next === undefined ? {} : { nextCursor: page.next };
+    return { server, [kind]: page.entries.map((entry) => ({ server, ...entry })), ...next };
+  }
+  if (cursor !== null) throw new AppError('invalid', 'cursor can only be used when a server is specified');
+  const all = servers.entries.flatMap(({ server: { name }, connection }) =>
+    connection?.state.kind === 'ready' ? [{ name, connection }] : [],
+  );
+  const lists = await Promise.all(
+    all.map(async ({ name, connection }) => {
+      // What one server does not tell is nothing to the others.
+      const { entries } = await connection.resourcePage(kind, undefined, signal).catch(() => ({ entries: [] }));
+      return entries.map((entry) => ({ server: name, ...entry }));
+    }),
+  );
+  return { [kind]: lists.flat() };
+}

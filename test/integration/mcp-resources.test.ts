@@ -1,0 +1,97 @@
+// Resources of MCP servers, as a model finds and reads them.
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { cleanUp, startApp } from '../harness/start-app.ts';
+import { completed, itemsOf, startThread, startTurn } from '../harness/turns.ts';
+
+afterEach(cleanUp);
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const demo = { command: process.execPath, args: [join(ROOT, 'conformance/kit/mcp-server.mjs')] };
+const HOSTILE = join(ROOT, 'test/harness/hostile-mcp-server.mjs');
+const plain = { command: process.execPath, args: [HOSTILE, 'good'] };
+
+async function started(settings: object = {}) {
+  const server = await startApp({ config: { mcp_servers: { demo, plain, gone: { command: '/nonexistent' } } } });
+  const client = await server.connect({ experimentalApi: true });
+  const threadId = await startThread(client, { cwd: server.workspace, approvalPolicy: 'never', ...settings });
+  for (const name of ['demo', 'plain'])
+    await client.notified(
+      'mcpServer/startupStatus/updated',
+      (params) => params.name === name && params.status === 'ready',
+    );
+  const asked = async (...calls: string[]) => {
+    const text = calls.map((call) => `call ${call}`).join('\n\n');
+    expect(await completed(client, await startTurn(client, threadId, text))).toMatchObject({ status: 'completed' });
+    return (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
+  };
+  return { server, client, threadId, asked };
+}
+
+const said = (item: { result: { content: { text: string }[] } } | undefined) =>
+  JSON.parse(item!.result.content[0]!.text);
+
+describe('resources are', () => {
+  test('listed for one server and for all, each with its server', async () => {
+    const { asked } = await started();
+    const [one, all, none] = await asked(
+      'list_mcp_resources {"server":"demo"}',
+      'list_mcp_resources {}',
+      'list_mcp_resources {"server":"plain"}',
+    );
+    const hello = { server: 'demo', uri: 'demo://hello', name: 'hello', title: 'Hello' };
+    expect(one).toMatchObject({ server: 'demo', tool: 'list_mcp_resources', status: 'completed', readOnlyHint: null });
+    expect(said(one)).toMatchObject({ server: 'demo', resources: [hello] });
+    expect(all).toMatchObject({ server: 'codex', arguments: {} });
+    expect(said(all)).toMatchObject({ resources: [hello] });
+    expect(said(none)).toEqual({ server: 'plain', resources: [] });
+  });
+
+  test('listed by their patterns, and read', async () => {
+    const { asked } = await started();
+    const [patterns, read] = await asked(
+      'list_mcp_resource_templates {"server":"demo"}',
+      'read_mcp_resource {"server":"demo","uri":"demo://item/7"}',
+    );
+    expect(said(patterns)).toMatchObject({ resourceTemplates: [{ server: 'demo', uriTemplate: 'demo://item/{id}' }] });
+    expect(said(read)).toEqual({
+      ...{ server: 'demo', uri: 'demo://item/7' },
+      contents: [{ uri: 'demo://item/7', text: 'item 7' }],
+    });
+  });
+
+  test('not there: an error of the call; of a server that there is not, or without a URI, no call at all', async () => {
+    const { asked } = await started();
+    const items = await asked(
+      'read_mcp_resource {"server":"demo","uri":"demo://missing"}',
+      'list_mcp_resources {"cursor":"x"}',
+      'read_mcp_resource {"server":"gone","uri":"demo://hello"}',
+      'read_mcp_resource {"server":"nope","uri":"demo://hello"}',
+      'read_mcp_resource {"server":"demo"}',
+    );
+    expect(items.map(({ status, error }) => [status, error.message])).toEqual([
+      ['failed', expect.stringMatching(/^resources\/read failed: .*demo:\/\/missing/)],
+      ['failed', 'cursor can only be used when a server is specified'],
+      ['failed', expect.stringContaining('failed to get client')],
+    ]);
+  });
+
+  test('asked about first where the configuration says so for the server', async () => {
+    const careful = { ...demo, default_tools_approval_mode: 'prompt' };
+    const server = await startApp({ config: { mcp_servers: { demo: careful } } });
+    const client = await server.connect({ experimentalApi: true });
+    const threadId = await startThread(client, { cwd: server.workspace, approvalPolicy: 'on-request' });
+    const turnId = await startTurn(client, threadId, 'call read_mcp_resource {"server":"demo","uri":"demo://hello"}');
+    const question = await client.asked();
+    expect(question.params._meta).toMatchObject({
+      tool_name: 'read_mcp_resource',
+      tool_params: { uri: 'demo://hello' },
+    });
+    question.answer({ action: 'accept', content: {} });
+    await completed(client, turnId);
+    const [item] = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
+    expect(said(item)).toMatchObject({ contents: [{ text: 'hello resource' }] });
+  });
+});
