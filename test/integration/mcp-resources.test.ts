@@ -30,8 +30,10 @@ async function started(settings: object = {}) {
   return { server, client, threadId, asked };
 }
 
-const said = (item: { result: { content: { text: string }[] } } | undefined) =>
-  JSON.parse(item!.result.content[0]!.text);
+const said = (item: unknown) =>
+  JSON.parse(
+    (item as { readonly result: { readonly content: readonly { readonly text: string }[] } }).result.content[0]!.text,
+  );
 
 describe('resources are', () => {
   test('listed for one server and for all, each with its server', async () => {
