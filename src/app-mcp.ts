@@ -7,6 +7,8 @@ import type { Children } from './children/spawn.ts';
 import type { ConfigSource } from './config/load.ts';
 import { mcpServersOf } from './config/mcp-servers.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
+import { ChosenStore } from './mcp/login-choice.ts';
+import { KeyringStore } from './mcp/login-keyring.ts';
 import { LoginStore } from './mcp/login-store.ts';
 import { Logins } from './mcp/logins.ts';
 import { McpServers } from './mcp/servers.ts';
@@ -26,7 +28,14 @@ export interface McpParts {
 
 /** Nothing is connected before somebody needs it. */
 export function createMcpServers({ config, dataDirectory, ...parts }: McpParts): McpServers {
-  const logins = new Logins({ store: new LoginStore(join(dataDirectory, 'mcp-auth.json')), clock: parts.clock });
+  const { clock, log } = parts;
+  const store = new ChosenStore({
+    file: new LoginStore(join(dataDirectory, 'mcp-auth.json')),
+    keyring: new KeyringStore({ dataDirectory, clock }),
+    choice: async () => (await config.state()).config.mcp_oauth_credentials_store,
+    log,
+  });
+  const logins = new Logins({ store, clock, log });
   return new McpServers({ ...parts, logins, configured: async () => mcpServersOf(await config.load()) });
 }
 

@@ -145,6 +145,8 @@ export const Config = schema(() =>
     model_providers: z.record(z.string(), ModelProviderEntry()).default({}),
     /** By the names that tools are called with. */
     mcp_servers: z.record(z.string(), McpServerEntry()).default({}),
+    /** Where log-ins at them are kept: the keyring of the system or a file (0600); `auto`: the file where there is no keyring. */
+    mcp_oauth_credentials_store: z.enum(['auto', 'file', 'keyring']).default('auto'),
     model_context_window: unset(z.int().min(1)),
     /** Tokens of the model's view from which on it is summarised before the model is asked again. */
     model_auto_compact_token_limit: unset(z.int().min(1)),

@@ -16,21 +16,29 @@ export interface Credentials {
   readonly expiresAtMs: number | null;
 }
 
-const StoredFile = schema(() =>
+export interface CredentialStore {
+  get(key: string): Promise<Credentials | undefined>;
+  /** Kept when it resolves; undefined forgets them. */
+  set(key: string, credentials: Credentials | undefined): Promise<void>;
+}
+
+const StoredCredentials = schema(() =>
   z.looseObject({
-    version: z.literal(1),
-    servers: z.record(
-      z.string(),
-      z.looseObject({
-        client: z.looseObject({ client_id: z.string() }),
-        tokens: z.looseObject({ access_token: z.string() }),
-        expiresAtMs: z.number().nullable(),
-      }),
-    ),
+    client: z.looseObject({ client_id: z.string() }),
+    tokens: z.looseObject({ access_token: z.string() }),
+    expiresAtMs: z.number().nullable(),
   }),
 );
 
-export class LoginStore {
+const StoredFile = schema(() =>
+  z.looseObject({ version: z.literal(1), servers: z.record(z.string(), StoredCredentials()) }),
+);
+
+/** Throws for what was not written by us. */
+export const readCredentials = (stored: unknown): Credentials =>
+  StoredCredentials().parse(stored) as unknown as Credentials;
+
+export class LoginStore implements CredentialStore {
   readonly #file: string;
   readonly #changes = new Mailbox();
   #known: Promise<Map<string, Credentials>> | undefined;

@@ -5,11 +5,12 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Clock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError, messageOf } from '../base/errors.ts';
+import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { newId } from '../model/ids.ts';
 import { inTime } from './in-time.ts';
 import { openLoginCallback } from './login-callback.ts';
-import type { Credentials, LoginStore } from './login-store.ts';
+import type { CredentialStore, Credentials } from './login-store.ts';
 
 /** What is logged in to: another address is another server. */
 export interface LoginPlace {
@@ -18,8 +19,9 @@ export interface LoginPlace {
 }
 
 export interface LoginsParts {
-  readonly store: LoginStore;
+  readonly store: CredentialStore;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Milliseconds before its end from which on a token is renewed. */
@@ -41,12 +43,12 @@ export class Logins implements Closable {
 
   /** Something is stored for it; it may have lost its worth. */
   async isLoggedIn(place: LoginPlace): Promise<boolean> {
-    return (await this.#parts.store.get(keyOf(place))) !== undefined;
+    return (await this.#stored(place)) !== undefined;
   }
 
   /** A token for the next request; undefined: nobody has logged in. */
   async token(place: LoginPlace): Promise<string | undefined> {
-    const known = await this.#parts.store.get(keyOf(place));
+    const known = await this.#stored(place);
     if (!known) return undefined;
     const { expiresAtMs, tokens } = known;
     const isLate = expiresAtMs !== null && this.#parts.clock.now() > expiresAtMs - EARLY_MS;
@@ -56,7 +58,7 @@ export class Logins implements Closable {
   /** Another token than the one that was refused; undefined: there is none to be had without a new log-in. */
   async renewed(place: LoginPlace, refused: string): Promise<string | undefined> {
     const key = keyOf(place);
-    const known = await this.#parts.store.get(key);
+    const known = await this.#stored(place);
     // Somebody else has renewed it meanwhile.
     if (known && known.tokens.access_token !== refused) return known.tokens.access_token;
     if (!known?.tokens.refresh_token) return undefined;
@@ -66,13 +68,16 @@ export class Logins implements Closable {
   }
 
   /**
-   * Begins a log-in; `ended` is told once, when it is over. Rejects as *unavailable* when the server does not say how one logs in.
+   * Begins a log-in; `ended` is told once, when it is over. Rejects as *unavailable* when the server does not say how one logs in,
+   * or what it gives could not be kept.
    */
   async begin(
     place: LoginPlace,
     options: { readonly scope: string | undefined; readonly timeoutMs: number },
     ended: (loginId: string, error: string | undefined) => void,
   ): Promise<{ readonly authorizationUrl: string; readonly loginId: string }> {
+    // Before anybody is sent to a browser.
+    await this.#parts.store.get(keyOf(place));
     const loginId = newId();
     const state = randomBytes(24).toString('base64url');
     const callback = await openLoginCallback(state);
@@ -105,6 +110,17 @@ export class Logins implements Closable {
     this.#life.abort(new AppError('unavailable', 'the server stops'));
     await Promise.allSettled(this.#renewals.values());
   });
+
+  /** Where it cannot be read it is as if nobody had logged in: servers that do not ask who we are need nothing of it. */
+  async #stored(place: LoginPlace): Promise<Credentials | undefined> {
+    try {
+      return await this.#parts.store.get(keyOf(place));
+    } catch (error) {
+      if (!isAppError(error, 'unavailable')) throw error;
+      this.#parts.log.warn({ err: error, server: place.name }, 'a log-in at an MCP server cannot be read');
+      return undefined;
+    }
+  }
 
   async #renew(place: LoginPlace, known: Credentials): Promise<string | undefined> {
     const flow = new Flow('http://127.0.0.1/callback', '', undefined, known);

@@ -26,7 +26,12 @@ const call = (client: TestClient, threadId: string) =>
 
 async function started() {
   login = await LoginServer.start();
-  const server = await startApp({ config: { mcp_servers: { far: { url: login.url }, near: { command: 'true' } } } });
+  const server = await startApp({
+    config: {
+      mcp_oauth_credentials_store: 'file',
+      mcp_servers: { far: { url: login.url }, near: { command: 'true' } },
+    },
+  });
   const client = await server.connect({ experimentalApi: true });
   const threadId = await startThread(client, { cwd: server.workspace });
   return { far: login, server, client, threadId };
