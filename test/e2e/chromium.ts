@@ -1,14 +1,10 @@
 // A real browser without a window, that looks up no names and reaches nothing but this machine.
 
-import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterEach } from 'vitest';
+import { areInstalled, whereIs } from './installed.ts';
 
-const FILES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const executablePath = FILES.find((file) => existsSync(file));
-
-export const hasBrowser = executablePath !== undefined;
-if (!hasBrowser) console.warn(`SKIPPED, no browser here (apt-get install chromium): none of ${FILES.join(', ')}`);
+export const hasBrowser = areInstalled('chromium');
 
 const open = new Set<Browser>();
 
@@ -21,7 +17,7 @@ afterEach(async () => {
 /** A page in a browser of its own, which is closed after the test. */
 export async function openPage(url: string): Promise<Page> {
   const browser = await chromium.launch({
-    executablePath: executablePath!,
+    executablePath: whereIs('chromium')!,
     args: [
       '--no-sandbox',
       '--disable-gpu',
