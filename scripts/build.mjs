@@ -106,6 +106,36 @@ const englishOnly = {
   },
 };
 
+/** Parts of Node that a start does not need, or not always: each is loaded when something of it is first used. */
+const NODE_LATER = [
+  'assert',
+  'diagnostics_channel',
+  'http',
+  'https',
+  'readline',
+  'timers/promises',
+  'v8',
+  'worker_threads',
+];
+
+const nodeLater = {
+  name: 'node-later',
+  setup(builder) {
+    const filter = new RegExp(`^(node:)?(${NODE_LATER.join('|')})$`);
+    builder.onResolve({ filter }, ({ path: name, namespace }) =>
+      namespace === 'node-later' ? { path: name, external: true } : { path: name, namespace: 'node-later' },
+    );
+    builder.onLoad({ filter: /.*/, namespace: 'node-later' }, async ({ path: name }) => {
+      const members = Object.keys(await import(name)).filter((member) => member !== 'default');
+      return {
+        contents: `for (const member of ${JSON.stringify(members)})
+          Object.defineProperty(exports, member, { enumerable: true, get: () => require('${name}')[member] });`,
+        loader: 'js',
+      };
+    });
+  },
+};
+
 /** Libraries that a start does not need lie in files of their own, so that it has not to read them either. */
 const LIBRARIES = {
   jose: 'jose',
@@ -240,7 +270,16 @@ await Promise.all([
     outExtension: { '.js': '.cjs' },
     sourcemap: 'linked',
     external: KEPT_OUTSIDE,
-    plugins: [partsApart, librariesApart, lmdbInPlace, locksInPlace, withoutExtractor, englishOnly, zodByParts],
+    plugins: [
+      nodeLater,
+      partsApart,
+      librariesApart,
+      lmdbInPlace,
+      locksInPlace,
+      withoutExtractor,
+      englishOnly,
+      zodByParts,
+    ],
   }),
   build({
     ...shared,

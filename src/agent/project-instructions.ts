@@ -1,9 +1,9 @@
 // What the people of a project have written down for agents, in AGENTS.md and the like: words for the model, and nothing more.
 
-import { lstat, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { realPathOf } from '../fs/containment.ts';
+import { kindOf } from '../fs/kind.ts';
 import { readWholeFile } from '../fs/text-file.ts';
 
 export interface InstructionParts {
@@ -84,24 +84,12 @@ async function foldersOf(cwd: string): Promise<string[]> {
     at = dirname(at);
     folders.push(at);
   }
-  const isRoot = await Promise.all(folders.map((folder) => exists(join(folder, '.git'))));
-  return folders.slice(0, isRoot.indexOf(true) + 1 || 1).reverse();
+  const repositories = await Promise.all(folders.map((folder) => kindOf(join(folder, '.git'))));
+  return folders.slice(0, repositories.findIndex((kind) => kind !== undefined) + 1 || 1).reverse();
 }
 
 async function firstOf(folder: string, names: readonly string[]): Promise<string | undefined> {
   const paths = names.map((name) => join(folder, name));
-  const found = await Promise.all(paths.map(isFile));
-  return paths[found.indexOf(true)];
+  const kinds = await Promise.all(paths.map(kindOf));
+  return paths[kinds.findIndex((kind) => kind?.isFile())];
 }
-
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (stats) => stats.isFile(),
-    () => false,
-  );
-
-const exists = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,6 +1,7 @@
 // Which descriptors of ours a program would inherit: libraries open files without saying that they end at an exec.
 
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { systemClock } from '../base/clock.ts';
 import { descriptorsVersion } from '../base/descriptors.ts';
 
 /** A descriptor of ours that becomes one of the child's. */
@@ -26,7 +27,7 @@ let last: Look | undefined;
  * a file: it is looked again when one was said to, and after a second. Throws where they cannot be listed.
  */
 function inheritable(): readonly number[] {
-  const [at, version] = [performance.now(), descriptorsVersion()];
+  const [at, version] = [systemClock.elapsed(), descriptorsVersion()];
   if (last?.version !== version || at - last.at >= LOOK_MS) last = { at, version, found: look() };
   return last.found;
 }

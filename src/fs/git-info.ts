@@ -1,8 +1,8 @@
 // What a folder's git repository says of itself, read from its files: no program is run in a folder that may not be trusted.
 
-import { type Stats, stat } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { kindOf } from './kind.ts';
 
 export interface GitInfo {
   readonly sha: string | null;
@@ -43,10 +43,6 @@ function upwards(folder: string): string[] {
   }
   return folders;
 }
-
-/** By callback: that most of them are missing makes no error with a stack each. */
-const kindOf = (path: string): Promise<Stats | undefined> =>
-  new Promise((resolve) => stat(path, (error, stats) => resolve(error ? undefined : stats)));
 
 async function shaOfRef(place: string, shared: string, ref: string): Promise<string | null> {
   if (ref.split('/').includes('..')) return null;

@@ -3,6 +3,7 @@
 import { constants, lstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { readFile, realpath, stat, statfs } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 
 /** File systems of this machine's own, as statfs of Linux numbers them: ext, xfs, btrfs, tmpfs, overlay, f2fs, zfs. */
 const LOCAL: ReadonlySet<number> = new Set([
@@ -77,14 +78,14 @@ export class QuickReads {
 
   #of(folder: string): Known | undefined {
     const known = this.#folders.get(folder);
-    if (known && performance.now() - known.since < KNOWN_MS) return known;
+    if (known && systemClock.elapsed() - known.since < KNOWN_MS) return known;
     if (process.platform === 'linux') void this.#learn(folder);
     return undefined;
   }
 
   async #learn(folder: string): Promise<void> {
     if (this.#folders.size >= MAX_FOLDERS) this.#folders.clear();
-    const known: Known = { since: performance.now(), device: undefined, mounts: new Set(), slow: 0 };
+    const known: Known = { since: systemClock.elapsed(), device: undefined, mounts: new Set(), slow: 0 };
     this.#folders.set(folder, known);
     try {
       if ((await realpath(folder)) !== folder || !(await isLocal(folder))) return;
@@ -99,11 +100,11 @@ export class QuickReads {
       setImmediate(() => {
         this.#left = TURN_MS;
       });
-    const began = performance.now();
+    const began = systemClock.elapsed();
     try {
       return work();
     } finally {
-      const spent = performance.now() - began;
+      const spent = systemClock.elapsed() - began;
       this.#left -= spent;
       known.slow = spent > SLOW_MS ? known.slow + 1 : Math.max(0, known.slow - 1 / QUICK_PER_SLOW);
       if (known.slow > MAX_SLOW) known.device = undefined;

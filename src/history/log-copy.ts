@@ -1,5 +1,6 @@
 // Writing a whole log in chunks under an id that nobody sees before the last of them: for forks and imports.
 
+import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
@@ -86,12 +87,12 @@ export class LogCopy {
     while (done < count) {
       done = await this.#target.rows.write(() => {
         check();
-        const end = performance.now() + CHUNK_MS;
+        const end = systemClock.elapsed() + CHUNK_MS;
         let index = done;
         do {
           write(index);
           index += 1;
-        } while (index < count && (index - done < CHUNK_PARTS || performance.now() < end));
+        } while (index < count && (index - done < CHUNK_PARTS || systemClock.elapsed() < end));
         return index;
       }, 'bulk');
     }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 // Timers that keep the process alive: nothing else does while it waits here.
 import { setTimeout as wait } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
+import { systemClock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
@@ -102,9 +103,9 @@ function openDirectory(path: string): string {
 
 async function showPresence(lock: FileHandle): Promise<void> {
   if (tryLock(lock.fd, PRESENCE, 1)) return;
-  const deadline = performance.now() + LOOK_MS;
+  const deadline = systemClock.elapsed() + LOOK_MS;
   while (!tryLock(lock.fd, PRESENCE, 1)) {
-    if (performance.now() > deadline)
+    if (systemClock.elapsed() > deadline)
       throw new AppError('unavailable', 'another process keeps looking at the lock of the data directory: try again');
     await wait(POLL_MS);
   }
@@ -125,11 +126,11 @@ async function occupied(directory: string): Promise<AppError> {
 
 /** What the running owner says of itself; a file that was left behind is waited out. */
 async function introduced(directory: string): Promise<OwnerInfo | undefined> {
-  const deadline = performance.now() + INTRODUCTION_MS;
+  const deadline = systemClock.elapsed() + INTRODUCTION_MS;
   for (;;) {
     const found = await readOwner(directory);
     const owner = found && isAlive(found.pid) ? found : undefined;
-    if ((owner && owner.endpoints.length > 0) || performance.now() > deadline) return owner;
+    if ((owner && owner.endpoints.length > 0) || systemClock.elapsed() > deadline) return owner;
     await wait(POLL_MS);
   }
 }

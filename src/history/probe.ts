@@ -2,6 +2,7 @@
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../base/clock.ts';
 import { recordsDirectory } from './places.ts';
 import type { OpenedHistory } from './read-only.ts';
 import { breathe } from './rows.ts';
@@ -44,12 +45,12 @@ export function noteClosing(directory: string): void {
 
 /** Touches what is needed to find every thread, for at most `limitMs`. Throws, or ends the process, at a damaged structure. */
 export async function quickLook({ rows }: OpenedHistory, limitMs: number): Promise<void> {
-  const end = performance.now() + limitMs;
+  const end = systemClock.elapsed() + limitMs;
   rows.stats();
   let seen = 0;
   for (const _ of threadsIn(rows)) {
     seen += 1;
-    if (performance.now() > end) return;
+    if (systemClock.elapsed() > end) return;
     if (seen % 500 === 0) await breathe();
   }
 }

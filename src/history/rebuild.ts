@@ -1,5 +1,6 @@
 // The tables of a thread anew from its log, while others go on reading and appending.
 
+import { systemClock } from '../base/clock.ts';
 import type { StoredEvent } from '../model/event.ts';
 import { lastSeq } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
@@ -65,10 +66,10 @@ class Rebuild {
     let index = 0;
     while (index < records.length) {
       index = await this.#source.rows.write(() => {
-        const end = performance.now() + CHUNK_MS;
+        const end = systemClock.elapsed() + CHUNK_MS;
         let next = index;
         do this.#take(records[next++] as LogRecord);
-        while (next < records.length && performance.now() < end);
+        while (next < records.length && systemClock.elapsed() < end);
         return next;
       });
     }

@@ -1,5 +1,6 @@
 // Which threads may have a text in their preview or name: an index of all runs of three characters, filled in the background.
 
+import { systemClock } from '../base/clock.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { spared } from './checksum.ts';
@@ -105,10 +106,10 @@ export async function fillIndex(
     const ids = rows.scan({ ...below(keys.fresh()), limit: CHUNK }).map(idOf);
     if (ids.length === 0) return;
     await rows.write(() => {
-      const end = performance.now() + CHUNK_MS;
+      const end = systemClock.elapsed() + CHUNK_MS;
       for (const id of ids) {
         enter(rows, keys, id, metaOf(id));
-        if (performance.now() > end) break;
+        if (systemClock.elapsed() > end) break;
       }
     });
     await breathe();

@@ -1,5 +1,6 @@
 // Which parts of which threads have which words: a cache beside the tables, filled when nobody waits, and made anew when it is of another kind.
 
+import { systemClock } from '../base/clock.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { spared } from './checksum.ts';
 import { below, type Key, type KeyRange, type Keys } from './keys.ts';
@@ -70,9 +71,9 @@ export class WordIndex {
     while (!this.#signal.aborted) {
       const due = rows.scan({ ...below(keys.due()), limit: THREADS });
       if (due.length === 0) return;
-      const started = performance.now();
+      const started = systemClock.elapsed();
       await this.#enter(await this.#read(due));
-      if (due.length > MANY) await rest((performance.now() - started) / 2, this.#signal);
+      if (due.length > MANY) await rest((systemClock.elapsed() - started) / 2, this.#signal);
       else await breathe();
     }
   }
@@ -182,11 +183,11 @@ async function inSlices<T>(
 ): Promise<void> {
   for (let done = 0; done < parts.length && !signal?.aborted; ) {
     done = await rows.write(() => {
-      const end = performance.now() + CHUNK_MS;
+      const end = systemClock.elapsed() + CHUNK_MS;
       begin?.();
       let next = done;
       do work(parts[next++] as T);
-      while (next < parts.length && performance.now() < end);
+      while (next < parts.length && systemClock.elapsed() < end);
       return next;
     });
     await breathe();

@@ -49,9 +49,11 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         checkEnvironments(params.environments);
         checkClientTools(params.dynamicTools ?? []);
         const wanted = withoutEnvironment(params, await settingsOfStart(params, session, settings));
-        const instructions = await instructionsOfStart(wanted, session.principal, parts.instructions);
+        const [instructions, gitInfo = null] = await Promise.all([
+          instructionsOfStart(wanted, session.principal, parts.instructions),
+          gitInfoOf(wanted.cwd),
+        ]);
         const adopted = { ...wanted, instructionSources: instructions.sources };
-        const gitInfo = (await gitInfoOf(adopted.cwd)) ?? null;
         const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
         const status: ThreadStatus = { type: 'idle' };
         const reply = adoptedView(meta, status, null);
