@@ -3,7 +3,6 @@
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
-const v8 = require('node:v8');
 const vm = require('node:vm');
 
 const [code, cache, dataDir] = process.argv.slice(2);
@@ -11,8 +10,6 @@ const script = new vm.Script(fs.readFileSync(code, 'latin1'), { filename: code }
 const loaded = { exports: {} };
 script.runInThisContext()(loaded.exports, Module.createRequire(code), loaded, code, path.dirname(code));
 loaded.exports.serve({ dataDir, backend: 'mock', listen: [], config: [], auth: {} }).then((exitCode) => {
-  // V8 takes a cache only under the flags that it was made with: those that a server sets come later than its code.
-  v8.setFlagsFromString('--heap-growing-percent=0');
   if (exitCode === 0) fs.writeFileSync(cache, script.createCachedData());
   process.exit(exitCode);
 });

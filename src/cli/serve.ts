@@ -1,6 +1,5 @@
 // Runs a server from its flags to its exit code.
 
-import { setFlagsFromString } from 'node:v8';
 import { type App, createApp } from '../app.ts';
 import type { Closable } from '../base/close.ts';
 import { unlessAborted } from '../base/signals.ts';
@@ -19,14 +18,10 @@ import { type Stopping, watchForStop } from './stopping.ts';
 const END_MS = 4_500;
 const SHUTDOWN = { kind: 'shutdown', text: 'the server stops' } as const;
 
-/** The engine's own choice, up to four times of what is alive before it collects, keeps a server large after each burst. */
-const HEAP_GROWTH = '--heap-growing-percent=20';
-
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** Settles when the server has ended; the process should exit then. */
 export async function serve(flags: ServerFlags): Promise<ExitCode> {
-  setFlagsFromString(HEAP_GROWTH);
   try {
     if (flags.isShared) {
       const shared = await (await import('./shared.ts')).share(flags);
