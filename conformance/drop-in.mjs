@@ -5,10 +5,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { table, writeTable } from './matrix.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const ROOT = path.join(HERE, '..');
-const PAGE = path.join(ROOT, 'docs', 'compatibility.md');
 const LIMIT_MS = 180_000;
 
 /** `by`: how the client is told what to start. `apart`: it has a package of its own, for its size. */
@@ -71,13 +71,11 @@ async function drive(client) {
   };
 }
 
-function table(results) {
-  const rows = results.map(
-    (client) =>
-      `| ${client.name} | ${versionOf(client)} | ${client.by} | ${client.worked ? 'works' : 'FAILS'} | ${client.steps.join(', ')} |`,
+const tableOf = (results) =>
+  table(
+    ['client', 'version', 'told by'],
+    results.map((client) => ({ ...client, cells: [client.name, versionOf(client), client.by] })),
   );
-  return ['| client | version | told by | | what was driven |', '|---|---|---|---|---|', ...rows].join('\n');
-}
 
 const results = [];
 for (const client of CLIENTS) {
@@ -86,10 +84,6 @@ for (const client of CLIENTS) {
     versionOf(client) === undefined ? { worked: false, steps: ['it is not installed'] } : await drive(client);
   results.push({ ...client, ...outcome });
 }
-console.log(`\n${table(results)}`);
-if (values.write) {
-  const page = fs.readFileSync(PAGE, 'utf8');
-  const [before, after] = [page.indexOf('<!-- table -->'), page.indexOf('<!-- end of table -->')];
-  fs.writeFileSync(PAGE, `${page.slice(0, before)}<!-- table -->\n${table(results)}\n${page.slice(after)}`);
-}
+console.log(`\n${tableOf(results)}`);
+if (values.write) writeTable('drop-in', tableOf(results));
 process.exit(results.every(({ worked }) => worked) ? 0 : 1);

@@ -1,38 +1,9 @@
 // The codex terminal interface with --remote: stream, approvals, interrupt, quit, resume, and resume after a kill.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, reached, sent } from './steps.mjs';
+import { openInterface, quit } from './terminal-interface.mjs';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
-
-/** Starts the interface and answers what it may ask before it opens its thread: for trust, and whether to try another model. */
-async function openInterface(scene, terminal, ...args) {
-  const method = args[0] === 'resume' ? 'thread/resume' : 'thread/start';
-  const opened = () =>
-    scene.relay.entries.filter((entry) => entry.from === 'server' && entry.answers?.method === method).length;
-  const before = opened();
-  terminal.open([scene.codex, ...scene.remote, ...args], scene.workspace);
-  const answered = new Set();
-  await reached(() => {
-    const screen = terminal.text();
-    expect(!screen.includes('ENDED'), 'the interface ended at once');
-    const dialog = ['Use existing model', 'Do you trust'].find(
-      (words) => screen.includes(words) && !answered.has(words),
-    );
-    if (dialog === 'Use existing model') terminal.key('2');
-    else if (dialog) terminal.key('Enter');
-    if (dialog) answered.add(dialog);
-    return opened() > before;
-  }, `there was no answer to ${method}`);
-  await pause(1_500);
-}
-
-async function quit(terminal) {
-  // What an interrupt puts back into the input line is cleared first.
-  terminal.key('C-u');
-  await pause(300);
-  await terminal.line('/quit');
-  return terminal.shows('ENDED 0');
-}
 
 export async function interfaceSession(scene, step, terminal) {
   await step('the interface starts', () => openInterface(scene, terminal, '-C', scene.workspace));

@@ -1,5 +1,5 @@
 // What a session of real clients needs: folders, a scripted model, the server under test behind a relay, a token.
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -7,11 +7,21 @@ import path from 'node:path';
 import { ServerProcess } from '../kit/client.mjs';
 import { freePort, get } from '../kit/context.mjs';
 import { ModelServer, words } from '../kit/model.mjs';
-import { escalated } from '../kit/steps.mjs';
-import { Place, target } from '../kit/target.mjs';
+import { askUser, escalated, mcpTool, patch } from '../kit/steps.mjs';
+import { demoMcpServer, Place, target } from '../kit/target.mjs';
 import { openRelay } from './relay.mjs';
 
 export const TOKEN_VARIABLE = 'HEDDLE_CONFORMANCE_TOKEN';
+
+const QUESTION = {
+  id: 'colour',
+  header: 'Colour',
+  question: 'Which colour shall it be?',
+  options: [
+    { label: 'Green', description: 'as grass' },
+    { label: 'Blue', description: 'as the sky' },
+  ],
+};
 
 /** What the model does depends on a key word in what the user wrote last. */
 function keywordModel(reply, request) {
@@ -23,6 +33,10 @@ function keywordModel(reply, request) {
   if (text.includes('KWSTREAM')) return words(24, 60)(reply, request);
   const asked = /KWASK (\S+)/.exec(text);
   if (asked) return escalated(`touch ${asked[1]}`)(reply, request);
+  const added = /KWPATCH (\S+)/.exec(text);
+  if (added) return patch(`*** Add File: ${added[1]}\n+a line of the patch\n`)(reply, request);
+  if (text.includes('KWMCP')) return mcpTool('demo', 'echo', { text: 'from the model' })(reply, request);
+  if (text.includes('KWQUESTION')) return askUser([QUESTION])(reply, request);
   return reply.message(`Reply to: ${text.slice(0, 60)} (done)`);
 }
 
@@ -34,7 +48,9 @@ export async function openScene(targetName, { exe, codex }) {
   const aim = target(targetName, { exe });
   const place = new Place(base, aim, model.origin, {
     config: { approval_policy: 'on-request', sandbox_mode: 'workspace-write' },
+    mcp: { demo: demoMcpServer() },
   });
+  makeRepository(place);
   const scene = new Scene({ base, model, aim, place, codex, port: await freePort() });
   try {
     await scene.start();
@@ -44,6 +60,24 @@ export async function openScene(targetName, { exe, codex }) {
     throw error;
   }
   return scene;
+}
+
+const SKILL = '---\nname: greet-people\ndescription: How people are greeted here\n---\nSay hello twice.\n';
+
+/** The folder is a repository with one commit, so that there is something to differ from and to review, and with a skill. */
+function makeRepository(place) {
+  const { workspace } = place;
+  const skill = path.join(workspace, '.agents', 'skills', 'greet-people');
+  fs.mkdirSync(skill, { recursive: true });
+  fs.writeFileSync(path.join(skill, 'SKILL.md'), SKILL);
+  fs.writeFileSync(path.join(workspace, 'tracked.txt'), 'as it was\n');
+  const person = ['-c', 'user.name=Tester', '-c', 'user.email=tester@localhost'];
+  for (const args of [
+    ['init', '-q'],
+    ['add', '.'],
+    [...person, 'commit', '-q', '-m', 'first'],
+  ])
+    execFileSync('git', args, { cwd: workspace, env: place.env(), stdio: 'ignore' });
 }
 
 class Scene {

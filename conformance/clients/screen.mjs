@@ -24,10 +24,11 @@ export class ScreenError extends Error {
   }
 }
 
+let opened = 0;
+
 export class Terminal {
   // A new one for each screen: a tmux server that is still ending would refuse the next session.
-  #socket = `heddle-conformance-${process.pid}-0`;
-  #opened = 0;
+  #socket = 'heddle-conformance-none';
   #folder;
   #env;
 
@@ -53,8 +54,8 @@ export class Terminal {
       mode: 0o700,
     });
     this.close();
-    this.#opened += 1;
-    this.#socket = `heddle-conformance-${process.pid}-${this.#opened}`;
+    opened += 1;
+    this.#socket = `heddle-conformance-${process.pid}-${opened}`;
     this.#tmux('new-session', '-d', '-s', 'main', '-x', '180', '-y', '50', script);
   }
 
@@ -63,13 +64,23 @@ export class Terminal {
     return this.#tmux('capture-pane', '-p', '-t', 'main', '-S', '-400').trimEnd();
   }
 
+  /** The screen as it stands. */
+  visible() {
+    return this.#tmux('capture-pane', '-p', '-t', 'main');
+  }
+
+  /** Types without Enter. */
+  type(text) {
+    this.#tmux('send-keys', '-t', 'main', '-l', '--', text);
+  }
+
   key(...names) {
     this.#tmux('send-keys', '-t', 'main', ...names);
   }
 
   /** Types a line. The program takes what comes in one burst for pasted text, in which Enter is a line break. */
   async line(text) {
-    this.#tmux('send-keys', '-t', 'main', '-l', '--', text);
+    this.type(text);
     await this.shows(text.slice(-20));
     await pause(400);
     this.key('Enter');

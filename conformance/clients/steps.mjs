@@ -3,34 +3,42 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** Steps in order. One that fails ends its session: the next ones build on it. */
 export class Steps {
-  failed = 0;
+  #scene;
+  #terminal;
+  #print;
 
-  constructor(scene, terminal) {
-    this.scene = scene;
-    this.terminal = terminal;
+  /** `print` takes each line of what there is to tell. */
+  constructor(scene, terminal, print) {
+    this.#scene = scene;
+    this.#terminal = terminal;
+    this.#print = print;
   }
 
+  /** Whether the session worked, and what it did. */
   async session(name, work) {
-    console.log(`\n== ${name}`);
+    const steps = [];
+    this.#print(`\n== ${name}`);
     try {
-      await work(this.scene, (label, step) => this.#step(label, step), this.terminal);
+      await work(this.#scene, (label, step) => this.#step(label, step, steps), this.#terminal);
+      return { worked: true, steps };
     } catch (error) {
-      this.failed += 1;
-      console.log(`FAILED ${error.step ?? name}: ${error.message}`);
+      this.#print(`FAILED ${error.step ?? name}: ${error.message}`);
       const screen = error.screen ?? this.#screen();
-      if (screen) console.log(block('the screen', screen));
-      console.log(block('the last messages', tail(this.scene.relay.entries)));
-      console.log(block('the server wrote', this.scene.serverOutput().slice(-3_000) || '(nothing)'));
+      if (screen) this.#print(block('the screen', screen));
+      this.#print(block('the last messages', tail(this.#scene.relay.entries)));
+      this.#print(block('the server wrote', this.#scene.serverOutput().slice(-3_000) || '(nothing)'));
+      return { worked: false, steps: [...steps, `~~${error.step ?? name}~~`] };
     } finally {
-      this.terminal.close();
+      this.#terminal.close();
     }
   }
 
-  async #step(label, work) {
+  async #step(label, work, steps) {
     const started = Date.now();
     try {
       const result = await work();
-      console.log(`ok     ${label} (${Date.now() - started} ms)`);
+      this.#print(`ok     ${label} (${Date.now() - started} ms)`);
+      steps.push(label);
       return result;
     } catch (error) {
       error.step = label;
@@ -40,7 +48,7 @@ export class Steps {
 
   #screen() {
     try {
-      return this.terminal.text();
+      return this.#terminal.text();
     } catch {
       return undefined;
     }

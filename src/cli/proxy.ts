@@ -10,6 +10,9 @@ import { tellingFolder } from './first-line.ts';
 import { defaultSocket } from './server-flags.ts';
 
 const SOCKET = 'unix://';
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+/** How long the server may take to answer what was asked before a signal; clients kill after 2 s. */
+const LAST_ANSWERS_MS = 1_000;
 
 /** Until both directions have ended: at the end of our input what was asked is still answered. A server that ends before is told. */
 export async function proxy(options: {
@@ -29,7 +32,7 @@ async function runningSocket(directory: string): Promise<string | undefined> {
   return owner?.endpoints.find((each) => each.startsWith(SOCKET));
 }
 
-/** `cwd`: the server is told that relative folders of this client begin there. */
+/** `cwd`: the server is told that relative folders of this client begin there. A signal is an end of the input. */
 export async function passThrough(address: string, about: { readonly cwd?: string }): Promise<ExitCode> {
   let socket: Socket;
   try {
@@ -52,14 +55,28 @@ export async function passThrough(address: string, about: { readonly cwd?: strin
     },
     () => {},
   );
+  const stopped = endOnSignal(socket);
   const output = await pipeline(socket, process.stdout, { end: false }).catch(codeOf);
   socket.destroy();
   process.stdin.destroy();
   await inputEnded;
   // Whoever reads has gone, or has been answered everything.
-  if (output === 'EPIPE' || (output === undefined && isAllSaid)) return EXIT.done;
+  if (output === 'EPIPE' || stopped.aborted || (output === undefined && isAllSaid)) return EXIT.done;
   process.stderr.write('heddle: the server has ended the connection\n');
   return output === undefined ? EXIT.done : EXIT.failed;
+}
+
+/** Aborts when the process is told to end: what was asked before is still answered. */
+function endOnSignal(socket: Socket): AbortSignal {
+  const stopped = new AbortController();
+  const stop = () => {
+    stopped.abort();
+    // After the end of the input the last of it may still be on its way.
+    if (!process.stdin.readableEnded) socket.end();
+    setTimeout(() => socket.destroy(), LAST_ANSWERS_MS).unref();
+  };
+  for (const signal of SIGNALS) process.on(signal, stop);
+  return stopped.signal;
 }
 
 function connected(path: string): Promise<Socket> {

@@ -94,6 +94,20 @@ test('a server that belongs to its client is neither stopped nor taken for one t
   await program.ended;
 });
 
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  'a client that ends the stand-in with %s ends its own part of the server, cleanly',
+  async (signal) => {
+    const data = directory();
+    await daemon('start', data, '--backend', 'mock');
+    const program = new Program(['app-server'], { executable: DROP_IN, environment: { HEDDLE_HOME: data } });
+    program.write(INITIALIZE);
+    await program.said('stdout', /"id":"init"/);
+    program.child.kill(signal);
+    expect(await program.ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect((await daemon('status', data)).stdout).toContain('answers');
+  },
+);
+
 test('without a server the proxy says how to start one', async () => {
   const { code, stderr, stdout } = await run(['app-server', 'proxy', '--data-dir', scratch()]);
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
