@@ -20,7 +20,7 @@ const endsWell = ({ exit, tookMs }, limit) =>
 /** Everything that a client was recorded to do, in order; every answer is held against what the reference gave. */
 async function recorded(name, stage, step, { limit, improved = [] }) {
   for (const run of readScript(recording(name))) {
-    await step(run.argv.join(' '), async () => {
+    await step(`\`${run.argv.join(' ')}\` as recorded`, async () => {
       const before = stage.record.entries.length;
       const outcome = await play(run, stage, stage.record);
       endsWell(outcome, limit);
