@@ -28,8 +28,10 @@ export async function refusalOfInput(
   if (verdict.decision === 'allow') return undefined;
   if (verdict.decision === 'deny') return { reason: verdict.rule, endsTurn: false };
   const proposal = proposalFor(port, parts, session, callId, chars);
-  const consent = consentOf(await parts.broker.ask(port, proposal, signal, { isStored: false }));
-  if ('refusal' in consent) return consent.refusal;
+  const gone = session.ended;
+  const consent = consentOf(await parts.broker.ask(port, proposal, signal, { isStored: false, gone }));
+  // Of a command that has ended the model reads the end.
+  if ('refusal' in consent) return session.isRunning || consent.refusal.endsTurn ? consent.refusal : undefined;
   if (!session.isRunning) return undefined;
   if (!isPolicyAsShown(proposal, port.settings()) || session.barredFor(port, chars)) return noLongerShown('run');
   if (consent.accepted === 'acceptForSession') port.grants.add(typingInto(session), 'session');

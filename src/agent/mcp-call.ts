@@ -27,6 +27,8 @@ export interface McpDeed {
   /** As the server describes it; undefined: it does not, or is not there now. */
   readonly described: Tool | undefined;
   readonly hints: McpFacts['hints'];
+  /** Settles once there is nobody left to call. */
+  gone?(): Promise<void>;
   /** What is asked before it, where this is configured for its server. */
   mode(configured: ToolApproval): ToolApproval;
   run(options: CallOptions): Promise<CallAnswer>;
@@ -44,6 +46,7 @@ export function toolDeed(servers: ServerSet, { server, tool, arguments: given }:
       ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
       ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
     },
+    gone: () => servers.gone(server),
     mode: (configured) => configured,
     run: (options) => servers.call(server, { tool, arguments: given }, options),
   };
@@ -99,7 +102,8 @@ export class McpToolCall {
   }
 
   async #ask(item: CallItem, proposal: Proposed, isStored: boolean): Promise<McpResult> {
-    const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, { isStored });
+    const options = { isStored, gone: this.#deed.gone?.() };
+    const answer = await this.#parts.broker.ask(this.#port, proposal, this.#signal, options);
     if ('refusedBecause' in answer) return this.#end(item, failed(answer.refusedBecause));
     if (answer.decision === 'decline') return this.#end(item, failed('user rejected MCP tool call'));
     // The turn goes on, as in the reference: it is the call that was cancelled.

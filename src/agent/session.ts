@@ -109,6 +109,11 @@ export class CommandSession {
     return !this.#isOver;
   }
 
+  /** It has ended, and its item is completed. Never rejects. */
+  get ended(): Promise<unknown> {
+    return this.#ended.promise.catch(() => {});
+  }
+
   /** The call that started it has ended before it. */
   get isLeft(): boolean {
     return this.#isLeft;

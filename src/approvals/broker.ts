@@ -91,13 +91,14 @@ export class ApprovalBroker {
 
   /**
    * Stores the question, shows it to all subscribers and waits. The end is stored before this settles. Rejects as *cancelled* when
-   * the signal aborts: as an interrupt the question is resolved, as a stop of the server it is left standing in the log.
+   * the signal aborts: as an interrupt the question is resolved, as a stop of the server it is left standing in the log. Once `gone`
+   * settles there is nothing left to decide about: the question ends as an interrupted one, and the tool that asked goes on.
    */
   async ask<P extends Proposal>(
     port: ThreadPort,
     proposal: P,
     signal: AbortSignal,
-    options: { readonly isStored: boolean },
+    options: { readonly isStored: boolean; readonly gone?: Promise<unknown> | undefined },
   ): Promise<Answer<DecisionOf<P['kind']>>> {
     if (!options.isStored && this.#options.unattended() === 'decline' && port.audience().length === 0) {
       return { refusedBecause: 'nobody is there to answer, and the server is set to decline then' };
@@ -110,11 +111,12 @@ export class ApprovalBroker {
         await port.append([{ type: 'approvalRequested', turnId: proposal.turnId, proposal, requestId }]);
       }
       release.push(onAbort(signal, () => settle(standing, { resolution: { by: 'interrupt' } })));
+      void options.gone?.then(() => settle(standing, { resolution: { by: 'interrupt' } }));
       const end = await standing.ended.promise;
       const { resolution } = end;
       if (resolution.by === 'interrupt' && isStop(signal)) throw cancelledBy(signal);
       await this.#conclude(port, standing, end);
-      if (resolution.by === 'interrupt') throw cancelledBy(signal);
+      if (resolution.by === 'interrupt' && signal.aborted) throw cancelledBy(signal);
       // Answers are read by the kind of their proposal.
       return answerOf(resolution) as Answer<DecisionOf<P['kind']>>;
     } catch (error) {

@@ -44,6 +44,6 @@ export function answerOf(resolution: Resolution): Answer {
     case 'policy':
       return { refusedBecause: resolution.reason };
     case 'interrupt':
-      return { refusedBecause: 'the turn was interrupted' };
+      return { refusedBecause: 'what it was about was gone before there was an answer' };
   }
 }

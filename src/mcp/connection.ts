@@ -17,6 +17,7 @@ import {
   type ResourcePage,
   resourcePage,
 } from './inventory.ts';
+import { OpenCalls } from './open-calls.ts';
 import { openWire, type WireParts } from './open-wire.ts';
 import type { Failure } from './revival.ts';
 import { type McpWire, NEVER } from './wire.ts';
@@ -69,6 +70,7 @@ export class McpConnection implements Closable {
   #tools: readonly McpTool[] = [];
   #toolsError: string | undefined;
   #questions = 0;
+  readonly #calls = new OpenCalls();
   #isListing = false;
   #listAgain = false;
   /** Of the request that was sent last. */
@@ -107,18 +109,15 @@ export class McpConnection implements Closable {
   /** Never rejects but as *unavailable* when it is not connected. */
   async call(call: ToolCall, options: CallOptions): Promise<CallAnswer> {
     const { library, client } = await this.#connected();
-    return callTool(
-      {
-        ...{ library, client, clock: this.#parts.clock, toolMs: this.server.toolMs },
-        lastId: () => this.#lastId,
-        endedBecause: () => this.#wire?.endedBecause,
-        refused: (error) => this.#fail(error),
-        isForgotten: (error) => this.#isForgotten(error),
-        isAsking: () => this.#questions > 0,
-      },
-      call,
-      options,
-    );
+    const parts = {
+      ...{ library, client, clock: this.#parts.clock, toolMs: this.server.toolMs },
+      lastId: () => this.#lastId,
+      endedBecause: () => this.#wire?.endedBecause,
+      refused: (error: unknown) => this.#fail(error),
+      isForgotten: (error: unknown) => this.#isForgotten(error),
+      isAsking: () => this.#questions > 0,
+    };
+    return this.#calls.run(options.signal, () => callTool(parts, call, options));
   }
 
   /** Rejects as *unavailable*, or with the server's own error. */
@@ -204,7 +203,7 @@ export class McpConnection implements Closable {
     if (!question || this.#questions >= MAX_QUESTIONS) return { action: 'decline' };
     this.#questions += 1;
     try {
-      return await this.#parts.elicit(question, AbortSignal.any([signal, this.#life.signal]));
+      return await this.#parts.elicit(question, AbortSignal.any([signal, this.#life.signal, this.#calls.end]));
     } finally {
       this.#questions -= 1;
     }

@@ -44,6 +44,9 @@ export class ServerSet implements Closable {
   #grace = deferred();
   #isClosed = false;
   readonly #closing = new Set<Promise<void>>();
+  #isAdopted = false;
+  /** Settles when the configuration has been read the next time. */
+  #adoption = deferred();
 
   constructor(parts: SetParts, owner: SetOwner) {
     this.#parts = parts;
@@ -88,6 +91,13 @@ export class ServerSet implements Closable {
     throw new AppError('internal', `failed to get client: MCP startup failed: ${why}${this.#next(connection)}`, {
       server: name,
     });
+  }
+
+  /** Settles once the configuration has no such server, or it is switched off there. */
+  async gone(name: string): Promise<void> {
+    await this.start();
+    const isThere = () => this.#entries.some(({ server }) => server.name === name && server.isEnabled);
+    while (!this.#isAdopted || isThere()) await this.#adoption.promise;
   }
 
   /** Calls a tool; a server that was started anew and so refuses us is called once more. Rejects as `connection` does. */
@@ -177,6 +187,9 @@ export class ServerSet implements Closable {
       return { server, connection: server.isEnabled ? this.#connect(server) : undefined };
     });
     for (const { connection } of before.values()) if (connection) this.#end(connection);
+    this.#isAdopted = true;
+    this.#adoption.resolve();
+    this.#adoption = deferred();
     const grace = deferred();
     this.#grace = grace;
     this.#parts.clock.timer(GRACE_MS, grace.resolve);

@@ -19,6 +19,7 @@ const TOOLS = {
   ),
   many: Array.from({ length: 5_000 }, (_, at) => tool(at < 2_500 ? 'same' : `tool.${at}`)),
   grows: [tool('first')],
+  asks: [tool('ask-and-die'), tool('ask-deaf'), tool('write', { annotations: { destructiveHint: true } })],
 };
 let tools = TOOLS[manner] ?? TOOLS.good;
 let cancelled = 0;
@@ -43,7 +44,17 @@ const ANSWERS = {
   ping: () => ({}),
 };
 
+const ask = () => {
+  const params = { message: 'What is your name?', requestedSchema: { type: 'object', properties: {} } };
+  say({ id: 'asked', method: 'elicitation/create', params });
+};
+
 const CALLS = {
+  'ask-and-die': () => {
+    ask();
+    setTimeout(() => process.exit(3), 300);
+  },
+  'ask-deaf': () => ask(),
   hang: () => undefined,
   die: () => process.exit(3),
   deep: (id) =>
