@@ -4,6 +4,7 @@ import { parse as parseToml } from 'smol-toml';
 import type { Document } from 'yaml';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
+import { tooDeepAt } from './depth.ts';
 import { type ConfigProblem, firstFault, type Place } from './faults.ts';
 import { checkConfig } from './schema.ts';
 import { cleaned, isTable, isTooDeep, leaves, merged, nested, type Table } from './tables.ts';
@@ -35,6 +36,13 @@ export type ReadYaml =
   | { readonly table: Table; readonly placeOf: (path: readonly PropertyKey[]) => Place }
   | { readonly problem: ConfigProblem };
 
+export const TOO_DEEP = 'settings are nested too deeply';
+
+function placeInText(text: string, offset: number, file: string): Place {
+  const before = text.slice(0, offset).split('\n');
+  return { file, line: before.length, column: (before.at(-1) ?? '').length + 1 };
+}
+
 /** What a YAML text says, word for word, or why it cannot be read. */
 export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   // Loaded on use: most starts find no file.
@@ -46,6 +54,8 @@ export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   };
   let document: Document;
   let value: unknown;
+  const deep = await tooDeepAt(text);
+  if (deep !== undefined) return { problem: { message: TOO_DEEP, place: placeInText(text, deep, file) } };
   try {
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
     const [broken] = document.errors;
@@ -54,7 +64,7 @@ export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   } catch (error) {
     return { problem: { message: messageOf(error), place: placeAt(0) } };
   }
-  if (isTooDeep(value)) return { problem: { message: 'settings are nested too deeply', place: placeAt(0) } };
+  if (isTooDeep(value)) return { problem: { message: TOO_DEEP, place: placeAt(0) } };
   const placeOf = (path: readonly PropertyKey[]) => placeAt(offsetOf(document, path));
   if (value === null || value === undefined) return { table: {}, placeOf };
   if (isMap(document.contents) && isTable(value)) return { table: value, placeOf };
@@ -89,7 +99,9 @@ export function flagsLayer(flags: readonly string[]): Layer {
     const equals = flag.indexOf('=');
     const key = flag.slice(0, Math.max(equals, 0)).trim();
     if (key === '') throw new AppError('invalid', `Invalid override (expected key=value): ${flag}`);
-    return merged(table, nested(key, flagValue(flag.slice(equals + 1).trim())));
+    const setting = nested(key, flagValue(flag.slice(equals + 1).trim()));
+    if (isTooDeep(setting)) throw new AppError('invalid', `failed to load configuration: ${TOO_DEEP}`);
+    return merged(table, setting);
   }, {});
   const kept = cleaned(settings);
   const checked = checkConfig(kept);

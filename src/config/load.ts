@@ -6,12 +6,21 @@ import { join } from 'node:path';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { type ConfigEditor, createConfigEditor } from './editor.ts';
 import { type ConfigProblem, configError, firstFault, problemText } from './faults.ts';
-import { flagsLayer, isInForce, type Layer, type LayerOrProblem, layerOf, userLayerName, yamlLayer } from './layers.ts';
+import {
+  flagsLayer,
+  isInForce,
+  type Layer,
+  type LayerOrProblem,
+  layerOf,
+  TOO_DEEP,
+  userLayerName,
+  yamlLayer,
+} from './layers.ts';
 import { type ProjectFile, projectFileOf, projectLayer } from './project-layer.ts';
 import { required } from './required.ts';
 import type { Requirements } from './requirements.ts';
 import { type Config, checkConfig } from './schema.ts';
-import { cleaned, expanded, merged, type Table } from './tables.ts';
+import { cleaned, expanded, isTooDeep, merged, type Table } from './tables.ts';
 import { trustOf } from './thread-defaults.ts';
 
 export interface ConfigState {
@@ -163,6 +172,7 @@ export function withOverrides(
   overrides: Readonly<Record<string, unknown>>,
   requirements?: Requirements,
 ): Config {
+  if (isTooDeep(overrides)) throw configError(TOO_DEEP);
   const settings = cleaned(merged(config, expanded(overrides)));
   return configOf([settings, requirements?.settings ?? {}]);
 }

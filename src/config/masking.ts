@@ -15,6 +15,8 @@ export function masked(table: Table): Table {
 }
 
 function maskedValue(key: string, value: unknown): unknown {
+  if (key === 'args' && Array.isArray(value)) return maskedWords(value);
+  if (key === 'command' && typeof value === 'string') return maskedText(value);
   if (Array.isArray(value)) return value.map((each) => maskedValue(key, each));
   if (isTable(value)) {
     const isSecret = SECRET_TABLES.has(key) || SECRET_NAME.test(key);
@@ -30,6 +32,36 @@ function plainAddress(text: string): string {
   return text
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#\s]*@/i, `$1${MASK}@`)
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^?#\s]*\?)[^#\s]+/i, `$1${MASK}`);
+}
+
+/** Names that are as telling in the words of a command, and too common elsewhere. */
+const SECRET_FLAG = /(?:^|[-_])(?:key|pat|bearer|auth|pwd|pass)$/i;
+const isSecretFlag = (name: string): boolean => SECRET_NAME.test(name) || SECRET_FLAG.test(name);
+
+/** The words of a command line: what follows a flag that is called like a secret is one. */
+function maskedWords(words: readonly unknown[]): unknown[] {
+  return words.map((word, at) => {
+    if (typeof word !== 'string') return word;
+    const before = at > 0 ? /^--?([\w-]+)$/.exec(String(words[at - 1]))?.[1] : undefined;
+    if (before !== undefined && !word.startsWith('-') && isSecretFlag(before)) return MASK;
+    const isUser = before === 'u' || before === 'user';
+    return isUser ? word.replace(/^([^:]*):.+$/, `$1:${MASK}`) : maskedText(word);
+  });
+}
+
+/** What clients of well-known services are given begins like this. */
+const KNOWN_SECRET = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abprs]-|AKIA|eyJ)[\w.-]{12,}/g;
+
+/** A text with addresses, headers and assignments in it. */
+function maskedText(text: string): string {
+  return text
+    .replace(/[a-z][a-z0-9+.-]*:\/\/[^\s"']+/gi, plainAddress)
+    .replace(
+      /([\w-]+)(=|:\s*)(?:(Bearer|Basic|Token)\s+)?([^\s&"']+)/gi,
+      (all, name: string, mark: string, kind?: string) =>
+        isSecretFlag(name) ? `${name}${mark}${kind === undefined ? '' : `${kind} `}${MASK}` : all,
+    )
+    .replace(KNOWN_SECRET, MASK);
 }
 
 /** A single value as it may be shown where its path is known. */

@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import { firstFault, type Place } from './faults.ts';
-import { type Layer, type LayerOrProblem, layerOf } from './layers.ts';
+import { type Layer, type LayerOrProblem, layerOf, TOO_DEEP } from './layers.ts';
 import { checkConfig } from './schema.ts';
-import { cleaned, isTable, type Table } from './tables.ts';
+import { cleaned, deepLine, isTable, isTooDeep, type Table } from './tables.ts';
 
 /**
  * What a project may choose: how the model works, never what it may do, where it runs, what it costs or who is asked. Anything
@@ -87,7 +87,9 @@ async function readToml(
   const { parse, TomlError } = await import('smol-toml');
   try {
     if ((statOf(path)?.size ?? 0) > MAX_BYTES) return at(`the file is larger than ${MAX_BYTES} bytes`);
-    const table: unknown = parse(await readFile(path, 'utf8'));
+    const text = await readFile(path, 'utf8');
+    const table: unknown = parse(text);
+    if (isTooDeep(table)) return at(TOO_DEEP, deepLine(text));
     return isTable(table) ? { table } : at('expected settings');
   } catch (error) {
     if (!(error instanceof TomlError)) return at(messageOf(error));

@@ -9,7 +9,7 @@ import { SandboxMode } from '../model/policy.ts';
 import { type Infer, schema } from '../model/schema.ts';
 import { firstFault } from './faults.ts';
 import { checkConfig } from './schema.ts';
-import { cleaned, type Table } from './tables.ts';
+import { cleaned, deepLine, isTooDeep, type Table } from './tables.ts';
 
 const ApprovalName = schema(() => z.enum(['untrusted', 'on-request', 'never', 'granular']));
 
@@ -93,6 +93,7 @@ async function understood(text: string, file: string): Promise<Requirements> {
   } catch (error) {
     throw refused(file, messageOf(error).split('\n')[0] ?? 'it is not TOML');
   }
+  if (isTooDeep(value)) throw refused(file, `line ${deepLine(text)}: settings are nested too deeply`);
   const checked = RequirementsFile().safeParse(value, { jitless: true });
   if (!checked.success) throw refused(file, firstFault(checked.error, value).message);
   const settings = cleaned(checked.data.settings ?? {});

@@ -57,3 +57,9 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   if (value === null || typeof value !== 'object') return false;
   return depth >= MAX_DEPTH || Object.values(value).some((each) => isTooDeep(each, depth + 1));
 }
+
+/** The line of a TOML text, from 1, with the longest dotted key: where it is nested deepest, as brackets are limited by its reader. */
+export function deepLine(text: string): number {
+  const depths = text.split('\n').map((line) => line.split('.').length);
+  return depths.indexOf(depths.reduce((most, depth) => Math.max(most, depth), 0)) + 1;
+}

@@ -90,6 +90,17 @@ export class Elicitations {
     if (mayAnswer(subscriber)) for (const standing of this.#standing) this.#askOne(standing, subscriber);
   }
 
+  /** One who no longer listens is no longer asked; where that was the last one, nobody is. */
+  leave(subscriber: Subscriber): void {
+    for (const standing of this.#standing) {
+      const free = standing.asked.get(subscriber);
+      if (!free) continue;
+      free();
+      subscriber.forget(standing.requestId);
+      this.#lose(standing, subscriber);
+    }
+  }
+
   /** Tells everyone who listens something that is not part of the history. */
   tell<N extends Notification>(notification: N, params: ParamsInput<N>): void {
     if (this.#parts.validates) notification.params().parse(params);
@@ -114,12 +125,14 @@ export class Elicitations {
       standing.end((answer.error === undefined && readElicitationAnswer(question, answer.result)) || DECLINED);
     const call = { requestId, to: to.id, sent: () => {}, answered };
     const text = requestFrame(String(requestId), elicitationRequest.method, params, false);
-    const free = onAbort(to.signal, () => {
-      asked.delete(to);
-      if (asked.size === 0) standing.end(DECLINED);
-    });
+    const free = onAbort(to.signal, () => this.#lose(standing, to));
     asked.set(to, free);
     to.send([new Frame(elicitationRequest.method, text, { call })]);
+  }
+
+  #lose({ asked, end }: Standing, subscriber: Subscriber): void {
+    asked.delete(subscriber);
+    if (asked.size === 0) end(DECLINED);
   }
 
   #forget(standing: Standing): void {

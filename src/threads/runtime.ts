@@ -119,6 +119,7 @@ export class ThreadRuntime implements Closable {
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
+    this.mcp.leaving(subscriber);
     return this.#log.unsubscribe(subscriber);
   }
 

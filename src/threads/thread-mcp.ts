@@ -52,6 +52,11 @@ export class ThreadMcp implements Closable {
     return { ...subscription, start };
   }
 
+  /** Questions of servers that stand are those of the others now. */
+  leaving(subscriber: Subscriber): void {
+    this.#elicitations.leave(subscriber);
+  }
+
   close(): Promise<void> {
     return this.servers.close();
   }

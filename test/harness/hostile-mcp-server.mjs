@@ -14,9 +14,20 @@ const tool = (name, more = {}) => ({
   ...more,
 });
 const TOOLS = {
-  good: ['work', 'hang', 'die', 'deep', 'flood', 'image', 'progress', 'wrong', 'count', 'twice', 'environment'].map(
-    (name) => tool(name),
-  ),
+  good: [
+    'work',
+    'hang',
+    'die',
+    'deep',
+    'flood',
+    'image',
+    'progress',
+    'wrong',
+    'count',
+    'twice',
+    'environment',
+    'nag',
+  ].map((name) => tool(name)),
   many: Array.from({ length: 5_000 }, (_, at) => tool(at < 2_500 ? 'same' : `tool.${at}`)),
   grows: [tool('first')],
   asks: [tool('ask-and-die'), tool('ask-deaf'), tool('write', { annotations: { destructiveHint: true } })],
@@ -24,6 +35,8 @@ const TOOLS = {
 let tools = TOOLS[manner] ?? TOOLS.good;
 let cancelled = 0;
 let made = 0;
+/** By the id of what it asks. */
+const answers = new Map();
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
 
 if (manner === 'banner') raw('Welcome to the server!\n\u0000{"broken\n[1,2]\n{"jsonrpc":"1.0"}\n');
@@ -81,6 +94,18 @@ const CALLS = {
   wrong: () => ({ content: 'not a list' }),
   count: () => text(`${made} made, ${cancelled} cancelled`),
   environment: () => text(JSON.stringify(process.env)),
+  nag: (id) => {
+    let declined = 0;
+    for (let at = 0; at < 20; at++) {
+      const requestedSchema = { type: 'object', properties: {} };
+      const asked = `question-${at}`;
+      say({ id: asked, method: 'elicitation/create', params: { message: asked, requestedSchema } });
+      answers.set(asked, ({ action }) => {
+        if (action === 'decline') declined += 1;
+        if (declined === 12) say({ id, result: text(`${declined} declined`) });
+      });
+    }
+  },
   twice: (id) => {
     say({ id: String(id), result: text('first') });
     say({ id, result: text('second') });
@@ -89,10 +114,11 @@ const CALLS = {
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   if (manner === 'mute') return;
-  const { id, method, params } = JSON.parse(line);
+  const { id, method, params, result } = JSON.parse(line);
+  if (method === undefined) return answers.get(id)?.(result);
   if (method === 'notifications/cancelled') cancelled += 1;
   if (manner === 'deaf' && (cancelled > 0 || method === 'ping')) return;
-  if (id === undefined || method === undefined) return;
+  if (id === undefined) return;
   if (manner === 'banner') raw('about to answer\n');
   if (method === 'tools/call') {
     made += 1;
@@ -100,8 +126,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       tools = [tool('first'), tool('second')];
       say({ method: 'notifications/tools/list_changed' });
     }
-    const result = CALLS[params.name] ? CALLS[params.name](id, params) : text('worked');
-    if (result) say({ id, result });
+    const given = CALLS[params.name] ? CALLS[params.name](id, params) : text('worked');
+    if (given) say({ id, result: given });
     return;
   }
   const answer = ANSWERS[method];

@@ -190,6 +190,15 @@ describe('a call', () => {
   });
 });
 
+test('of questions without end eight stand, and the others are declined', async () => {
+  const { client, threadId } = await started({ bad: hostile('good') });
+  await told(client, 'bad', 'ready');
+  await client.request('thread/resume', { threadId, approvalPolicy: 'on-request' });
+  expect(await call(client, threadId, 'nag')).toMatchObject({ content: [{ text: '12 declined' }] });
+  const asked = client.transcript.filter(({ method }) => method === 'mcpServer/elicitation/request');
+  expect(asked).toHaveLength(8);
+});
+
 test('a list that changes is followed', async () => {
   const { client, threadId } = await started({ bad: hostile('grows') });
   await call(client, threadId, 'first');

@@ -103,6 +103,22 @@ describe('a question of a server', () => {
     expect(client.news('thread/status/changed').at(-1)).toMatchObject({ status: { type: 'idle' } });
   });
 
+  test('is not one of a client that has left the thread, but of the others; of nobody, it is declined', async () => {
+    const { server, client, threadId } = await started();
+    const other = await server.connect({ experimentalApi: true });
+    await other.request('thread/resume', { threadId });
+    const calling = call(client, threadId, 'ask');
+    await client.asked();
+    const question = await other.asked();
+    await client.request('thread/unsubscribe', { threadId });
+    question.answer({ action: 'accept', content: { name: 'Bea' } });
+    expect(JSON.parse((await calling).content[0].text)).toEqual({ action: 'accept', content: { name: 'Bea' } });
+    const again = call(client, threadId, 'ask');
+    await other.asked();
+    await other.request('thread/unsubscribe', { threadId });
+    expect(JSON.parse((await again).content[0].text)).toEqual({ action: 'decline' });
+  });
+
   test('is declined when the last client leaves, and shown to one who joins', async () => {
     const { server, client, threadId } = await started();
     const calling = call(client, threadId, 'ask');
