@@ -157,7 +157,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       commits,
       clock,
       environment: programEnvironment,
-      hidden,
+      ...{ hidden, writableRoots: config.requirements?.writableRoots },
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
       rememberMcpTool: rememberMcpTool(config),
       clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,

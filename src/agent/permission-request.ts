@@ -6,7 +6,7 @@ import { decidePermissions } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { codeOf, isAppError, messageOf } from '../base/errors.ts';
-import { realPathOf } from '../fs/containment.ts';
+import { isBelow, realPathOf } from '../fs/containment.ts';
 import type { PermissionGrant, Permissions, ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { PermissionReply, PermissionWish } from './backend.ts';
@@ -66,7 +66,7 @@ const nothing = (refusedBecause: string): PermissionGrant & { refusedBecause: st
 /** With real paths, so that what is shown is where it leads. What nobody may see or change is not asked for. */
 export async function wantedPermissions(
   port: TurnPort,
-  parts: Pick<ToolParts, 'hidden'>,
+  parts: Pick<ToolParts, 'hidden' | 'writableRoots'>,
   wish: Pick<PermissionWish, 'network' | 'read' | 'write'>,
 ): Promise<Permissions | { readonly problem: string }> {
   const settings = port.settings();
@@ -80,6 +80,9 @@ export async function wantedPermissions(
     const [read, write] = await Promise.all([places(wish.read), places(wish.write)]);
     const hidden = [...read, ...write].find((path) => reach.standing(path) === 'hidden');
     if (hidden !== undefined) return { problem: `${hidden} is out of reach for this thread` };
+    for (const path of parts.writableRoots ? write : [])
+      if (!(await isBelow(path, parts.writableRoots ?? [])))
+        return { problem: `the administrator lets nothing be written to ${path}` };
     return { network: wish.network, read, write };
   } catch (error) {
     if (isAppError(error) || codeOf(error) !== undefined) return { problem: messageOf(error) };

@@ -55,6 +55,8 @@ export interface ToolParts {
   readonly environment: Readonly<Record<string, string>>;
   /** What no sandboxed command may see. */
   readonly hidden: readonly string[];
+  /** What may be written to at all lies below one of them; undefined: everywhere. */
+  readonly writableRoots?: readonly string[] | undefined;
   /** How long a question stands, in milliseconds of wall time. */
   readonly approvalLifeMs: () => number;
   /** Has the configuration allow a tool of an MCP server from now on; on disk when it resolves. */

@@ -123,7 +123,13 @@ function shownRequirements(requirements: Requirements, { permissions }: Principa
     allowedSandboxModes: sandboxModes ? [...sandboxModes] : null,
     allowedPermissionProfiles: sandboxModes ? Object.fromEntries(profiles) : null,
     modelProvider: typeof settings.model_provider === 'string' ? settings.model_provider : null,
-    ...(permissions.has('config') ? { settings: masked(settings), file: requirements.file } : {}),
+    ...(permissions.has('config')
+      ? {
+          settings: masked(settings),
+          file: requirements.file,
+          allowedWritableRoots: requirements.writableRoots ?? null,
+        }
+      : {}),
   };
 }
 

@@ -20,7 +20,7 @@ import { type ProjectFile, projectFileOf, projectLayer } from './project-layer.t
 import { required } from './required.ts';
 import type { Requirements } from './requirements.ts';
 import { type Config, checkConfig } from './schema.ts';
-import { cleaned, expanded, isTooDeep, merged, type Table } from './tables.ts';
+import { cleaned, expanded, isTable, isTooDeep, merged, type Table } from './tables.ts';
 import { trustOf } from './thread-defaults.ts';
 
 export interface ConfigState {
@@ -147,13 +147,21 @@ function combine(
 /** What is configured and not allowed. */
 function narrowed(settings: Table, config: Config, requirements: Requirements | undefined): string[] {
   if (!requirements) return [];
-  const keys = ['approval_policy', 'sandbox_mode', 'default_permissions'] as const;
+  const keys = ['approval_policy', 'sandbox_mode', 'default_permissions', 'sandbox_workspace_write'] as const;
   return keys
-    .filter((key) => settings[key] !== undefined && JSON.stringify(settings[key]) !== JSON.stringify(config[key]))
+    .filter((key) => settings[key] !== undefined && isNarrowed(settings[key], config[key]))
     .map(
       (key) =>
         `${key} as configured is not allowed by ${requirements.file}; what counts is ${JSON.stringify(config[key])}`,
     );
+}
+
+/** Of a table, what was not configured is no matter. */
+function isNarrowed(configured: unknown, inForce: unknown): boolean {
+  if (!isTable(configured)) return JSON.stringify(configured) !== JSON.stringify(inForce);
+  return Object.entries(configured).some(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(isTable(inForce) ? inForce[key] : undefined),
+  );
 }
 
 function configOf(settings: readonly Table[], requirements?: Requirements): Config {

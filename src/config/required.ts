@@ -1,8 +1,10 @@
 // Keeps what the administrator requires: in the settings that are configured, and against what is asked for.
 
+import { relative } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import type { SandboxMode, SandboxPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { IsBelow } from './ceiling.ts';
 import { modeOfPolicy, modeOfProfile, PROFILE_IDS } from './profiles.ts';
 import type { Requirements } from './requirements.ts';
 import { isTable, merged, type Table } from './tables.ts';
@@ -24,8 +26,17 @@ export function required(settings: Table, requirements: Requirements | undefined
     result.sandbox_mode = nearestBelow(mode, sandboxModes);
     delete result.default_permissions;
   }
+  const { sandbox_workspace_write: workspace } = result;
+  if (requirements.writableRoots && isTable(workspace) && Array.isArray(workspace.writable_roots)) {
+    const roots = workspace.writable_roots.filter((root) => isNamedBelow(root, requirements.writableRoots ?? []));
+    result.sandbox_workspace_write = { ...workspace, writable_roots: roots };
+  }
   return result;
 }
+
+/** By its name alone: where it leads is looked at when something is to be done there. */
+const isNamedBelow = (path: unknown, roots: readonly string[]): boolean =>
+  typeof path === 'string' && roots.some((root) => !relative(root, path).startsWith('..'));
 
 /** Where nothing is configured, a trusted folder has `workspace-write`. */
 function configuredMode({
@@ -54,6 +65,25 @@ export function checkRequiredSandbox(policy: SandboxPolicy, requirements: Requir
   const table = requirements?.settings.sandbox_workspace_write;
   const hasNetwork = (policy.type === 'workspaceWrite' || policy.type === 'readOnly') && policy.networkAccess;
   if (hasNetwork && isTable(table) && table.network_access === false) throw forbidden('network access', requirements);
+}
+
+/** The first of the folders that could be written to under the policy and must not be. */
+export async function barredFolder(
+  policy: SandboxPolicy,
+  folders: readonly string[],
+  requirements: Requirements | undefined,
+  isBelow: IsBelow,
+): Promise<string | undefined> {
+  const roots = requirements?.writableRoots;
+  if (!roots || policy.type !== 'workspaceWrite') return undefined;
+  for (const folder of [...folders, ...policy.writableRoots]) if (!(await isBelow(folder, roots))) return folder;
+  return undefined;
+}
+
+/** Rejects as *forbidden* when more could be written to than the administrator allows. */
+export async function checkRequiredRoots(...asked: Parameters<typeof barredFolder>): Promise<void> {
+  const folder = await barredFolder(...asked);
+  if (folder !== undefined) throw forbidden(`writing to ${folder}`, asked[2]);
 }
 
 /** Throws as *forbidden* for threads that would work otherwise than the administrator requires. */

@@ -1,7 +1,7 @@
 // The administrator's requirements: what nobody on the wire, in a file or by a flag can change.
 
 import { open, realpath, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
@@ -21,6 +21,10 @@ const RequirementsFile = schema(() =>
       .array(SandboxMode())
       .refine((modes) => modes.includes('read-only'), { message: 'expected `read-only` among the modes' })
       .optional(),
+    /** What may be written to lies below one of these, wherever a thread or command is; nothing has full access then. */
+    allowed_writable_roots: z
+      .array(z.string().refine((path) => isAbsolute(path), { message: 'expected an absolute path' }))
+      .optional(),
     /** Settings that go above all others. */
     settings: z.record(z.string(), z.unknown()).optional(),
   }),
@@ -34,6 +38,8 @@ export interface Requirements {
   readonly approvalPolicies: readonly Infer<typeof ApprovalName>[] | undefined;
   /** Undefined: all; `read-only` is always among them. */
   readonly sandboxModes: readonly SandboxMode[] | undefined;
+  /** Undefined: everywhere; else no sandbox mode gives full access. */
+  readonly writableRoots: readonly string[] | undefined;
   readonly settings: Table;
 }
 
@@ -99,11 +105,14 @@ async function understood(text: string, file: string): Promise<Requirements> {
   const settings = cleaned(checked.data.settings ?? {});
   const config = checkConfig(settings);
   if (!config.success) throw refused(file, `${firstFault(config.error, settings).message} of \`settings\``);
+  const { allowed_writable_roots: writableRoots, allowed_sandbox_modes: modes } = checked.data;
+  const confined = (modes ?? SandboxMode().options).filter((mode) => mode !== 'danger-full-access');
   return {
     file,
     version: `sha256:${fingerprint(value)}`,
     approvalPolicies: checked.data.allowed_approval_policies,
-    sandboxModes: checked.data.allowed_sandbox_modes,
+    sandboxModes: writableRoots ? confined : modes,
+    writableRoots,
     settings,
   };
 }

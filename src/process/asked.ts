@@ -9,7 +9,7 @@ import type { TerminalSize } from '../children/terminal.ts';
 import type { IsBelow } from '../config/ceiling.ts';
 import type { ConfigSource } from '../config/load.ts';
 import { policyOfProfile } from '../config/profiles.ts';
-import { checkRequiredSandbox } from '../config/required.ts';
+import { checkRequiredRoots, checkRequiredSandbox } from '../config/required.ts';
 import { configuredPolicy } from '../config/thread-defaults.ts';
 import type { SandboxPolicy } from '../model/policy.ts';
 import type { Session } from '../rpc/session.ts';
@@ -118,7 +118,9 @@ async function checkFolderOf(principal: Principal, cwd: string, { config, isBelo
 /** Rejects as *forbidden* what the administrator does not allow. */
 async function policyOf(params: ExecParams, cwd: string, parts: PlaceParts): Promise<SandboxPolicy> {
   const policy = await wantedPolicy(params, cwd, parts);
-  checkRequiredSandbox(policy, parts.config.requirements);
+  const { requirements } = parts.config;
+  checkRequiredSandbox(policy, requirements);
+  await checkRequiredRoots(policy, [cwd], requirements, parts.isBelow);
   return policy;
 }
 

@@ -5,13 +5,13 @@ import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import { checkCeiling, checkRemoteOverrides } from '../config/ceiling.ts';
 import { type ConfigSource, withOverrides } from '../config/load.ts';
-import { isWithin, policyOfMode, policyOfProfile } from '../config/profiles.ts';
+import { isWithin, policyOfMode, policyOfProfile, profileOfMode } from '../config/profiles.ts';
 import { providerOf } from '../config/providers.ts';
-import { checkRequired } from '../config/required.ts';
+import { barredFolder, checkRequired, checkRequiredRoots } from '../config/required.ts';
 import type { Config } from '../config/schema.ts';
 import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
 import { isBelow } from '../fs/containment.ts';
-import type { SandboxPolicy } from '../model/policy.ts';
+import { type SandboxPolicy, sandboxPolicyOf } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { Session } from '../rpc/session.ts';
 import { locate } from '../sandbox/places.ts';
@@ -48,7 +48,8 @@ export async function settingsOfStart(
     workspaceRoots: params.runtimeWorkspaceRoots,
     ...remoteDefault(params, loaded, principal),
   };
-  const settings = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
+  const asked = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
+  const settings = params.sandbox || params.permissions ? asked : await withinRoots(asked, parts);
   await checkMayRun(settings, principal, parts);
   return withPlaces(settings);
 }
@@ -83,6 +84,14 @@ function remoteDefault(params: ThreadOverrides, config: Config, principal: Princ
   if (principal.isLocal || params.sandbox || params.permissions) return {};
   const configured = config.sandbox_mode;
   return configured && !isWithin(configured, config.remote.sandbox) ? { sandbox: config.remote.sandbox } : {};
+}
+
+/** Nobody has asked to write where the administrator does not allow it. */
+async function withinRoots(settings: ThreadSettings, { config }: SettingsParts): Promise<ThreadSettings> {
+  const { sandboxPolicy, cwd, workspaceRoots } = settings;
+  const barred = await barredFolder(sandboxPolicy, [cwd, ...workspaceRoots], config.requirements, isBelow);
+  if (barred === undefined) return settings;
+  return { ...settings, sandboxPolicy: sandboxPolicyOf('read-only'), permissionProfile: profileOfMode('read-only') };
 }
 
 /** The settings after the overrides of a turn or a resume; the same object when they change nothing. */
@@ -123,7 +132,10 @@ export async function settingsAfter(
 
 /** Rejects as *forbidden* when work of the thread goes beyond what the administrator or, to this client, the operator allows. */
 export async function checkMayRun(settings: ThreadSettings, principal: Principal, parts: SettingsParts): Promise<void> {
-  checkRequired(settings, parts.config.requirements);
+  const { requirements } = parts.config;
+  checkRequired(settings, requirements);
+  const { sandboxPolicy, cwd, workspaceRoots } = settings;
+  await checkRequiredRoots(sandboxPolicy, [cwd, ...workspaceRoots], requirements, isBelow);
   if (!principal.isLocal) await checkCeiling(await parts.config.load(), settings, isBelow);
 }
 

@@ -1,6 +1,6 @@
 // Configuration and threads together: what a write changes and what it leaves, projects, edits from outside, requirements.
 
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp, type StartOptions, startApp, temporaryFolder } from '../harness/start-app.ts';
@@ -115,6 +115,43 @@ describe('requirements', () => {
     const { data } = await client.request('permissionProfile/list', { cwd: server.workspace });
     expect(data.map(({ allowed }: Received) => allowed)).toEqual([true, true, false]);
     expect(data[2].reason).toContain(requirements.file);
+  });
+
+  test('limit the folders that may be written to, by where they lead', async () => {
+    const [mine, other] = [await temporaryFolder(), await temporaryFolder()];
+    await symlink(other, join(mine, 'link'));
+    const requirements = await required(`allowed_writable_roots = ["${mine}"]\n`);
+    const config = {
+      sandbox_mode: 'workspace-write',
+      sandbox_workspace_write: { writable_roots: [other, join(mine, 'more')] },
+    };
+    const server = await startApp({ requirements, config });
+    const client = await server.connect({ experimentalApi: true });
+    await client.notified('configWarning', ({ details }) => details.includes('sandbox_workspace_write'));
+    const inside = await client.request('thread/start', { cwd: mine });
+    expect(inside.sandbox).toMatchObject({ type: 'workspaceWrite', writableRoots: [join(mine, 'more')] });
+    // Nobody has asked to write there: it is read.
+    expect((await client.request('thread/start', { cwd: other })).sandbox).toMatchObject({ type: 'readOnly' });
+    const { id: threadId } = inside.thread;
+    const input = [{ type: 'text', text: 'hello' }];
+    const wide = { type: 'workspaceWrite', writableRoots: [other] };
+    for (const [method, params] of [
+      ['thread/start', { cwd: other, sandbox: 'workspace-write' }],
+      ['thread/start', { cwd: join(mine, 'link'), sandbox: 'workspace-write' }],
+      ['thread/start', { cwd: mine, runtimeWorkspaceRoots: [other], sandbox: 'workspace-write' }],
+      ['thread/start', { cwd: mine, sandbox: 'danger-full-access' }],
+      ['thread/resume', { threadId, cwd: other }],
+      ['turn/start', { threadId, input, sandboxPolicy: wide }],
+      ['turn/start', { threadId, input, cwd: other }],
+      ['command/exec', { command: ['true'], cwd: other }],
+      ['command/exec', { command: ['true'], cwd: mine, sandboxPolicy: wide }],
+    ] as const) {
+      const refusal = await client.refusal(method, params);
+      expect([method, refusal.data.kind]).toEqual([method, 'forbidden']);
+    }
+    expect(await client.request('configRequirements/read')).toMatchObject({
+      requirements: { allowedSandboxModes: ['read-only', 'workspace-write'], allowedWritableRoots: [mine] },
+    });
   });
 
   test('bind threads that were wider before', async () => {
