@@ -1,37 +1,47 @@
 // heddle app-server: runs a server; its commands: who runs on a data directory, a way to its socket, one in the background.
 
 import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
+import type { Values } from './command-tree.ts';
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
 import type { ServerFlags } from './server-flags.ts';
-import { configOption, listed, single, wholeNumber } from './typed.ts';
+import { backendOption, configOption, listed, single, text, wholeNumber } from './typed.ts';
 
 /** Those of the server are not those of its commands. */
 const global = false;
-const text = (describe: string) => ({ type: 'string', requiresArg: true, global, describe }) as const;
-const texts = (describe: string) => ({ type: 'string', array: true, requiresArg: true, global, describe }) as const;
+const own = (describe: string, completes?: Values) => ({ ...text(describe, completes), global }) as const;
+const texts = (describe: string, completes?: Values) => ({ ...own(describe, completes), array: true }) as const;
 
 const SERVER_OPTIONS = {
   config: { ...configOption, global },
-  backend: text('Who runs the turns: runtime (a model provider), mock (a script in the prompt), unavailable'),
-  listen: texts('stdio:// (default), unix://, unix:///PATH, ws://IP:PORT (port 0: a free one), off; repeatable'),
+  backend: {
+    ...backendOption('Who runs the turns: runtime (a model provider), mock (a script in the prompt), unavailable'),
+    global,
+  },
+  listen: texts('stdio:// (default), unix://, unix:///PATH, ws://IP:PORT (port 0: a free one), off; repeatable', [
+    'stdio://',
+    'unix://',
+    'ws://127.0.0.1:0',
+    'off',
+  ]),
   stdio: { type: 'boolean', global, describe: 'The same as --listen stdio://' },
   shared: {
     type: 'boolean',
     global,
     describe: 'Pass standard streams on to the server in the background, started if there is none',
   },
-  'end-when-idle': text('Seconds without a client and without work after which the server ends; default: never'),
-  'data-dir': text('Where everything is kept; default HEDDLE_HOME, else ~/.heddle'),
-  'ws-auth': text(
+  'end-when-idle': own('Seconds without a client and without work after which the server ends; default: never'),
+  'data-dir': own('Where everything is kept; default HEDDLE_HOME, else ~/.heddle', 'folder'),
+  'ws-auth': own(
     'How WebSocket clients prove themselves: capability-token, signed-bearer-token, none (loopback only)',
+    ['capability-token', 'signed-bearer-token', 'none'],
   ),
-  'ws-token-file': text('The capability token, in a file of mode 0600'),
-  'ws-token-sha256': text('The SHA-256 of the capability token, in hexadecimal'),
-  'ws-shared-secret-file': text('The secret that signs bearer tokens, in a file of mode 0600'),
-  'ws-issuer': text('The `iss` that signed tokens must have'),
-  'ws-audience': text('The `aud` that signed tokens must have'),
-  'ws-max-clock-skew-seconds': text('How far the clock of a signer may be off; default 30'),
+  'ws-token-file': own('The capability token, in a file of mode 0600', 'file'),
+  'ws-token-sha256': own('The SHA-256 of the capability token, in hexadecimal'),
+  'ws-shared-secret-file': own('The secret that signs bearer tokens, in a file of mode 0600', 'file'),
+  'ws-issuer': own('The `iss` that signed tokens must have'),
+  'ws-audience': own('The `aud` that signed tokens must have'),
+  'ws-max-clock-skew-seconds': own('How far the clock of a signer may be off; default 30'),
   'ws-scopes': texts('Permissions of a remote capability token beyond threads and approvals, separated by commas'),
   'allow-origin': texts('A web origin that may connect, such as https://app.example; repeatable'),
   'behind-tls-proxy': texts('The public host name of a TLS proxy in front; repeatable'),
@@ -104,7 +114,7 @@ const proxyCommand: AddCommand = (cli, outcome) => {
     (yargs) =>
       yargs.options({
         'data-dir': SERVER_OPTIONS['data-dir'],
-        sock: text('The socket; default that of the server that runs on the data directory'),
+        sock: own('The socket; default that of the server that runs on the data directory', 'file'),
       }),
     async (args) => {
       const { proxy } = await import('./proxy.ts');

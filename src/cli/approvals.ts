@@ -2,7 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single, text } from './typed.ts';
+import { argument, needed, single, text } from './typed.ts';
 
 const EPILOGUE = 'Exit codes: 0 done, 1 it could not be answered, 2 wrong flags, 4 no server.';
 
@@ -16,7 +16,7 @@ export const approvalsCommand: AddCommand = (cli, outcome) => {
         (inner) =>
           inner.options({
             ...SERVER_CHOICE,
-            thread: text('Only those of this thread'),
+            thread: text('Only those of this thread', 'thread'),
             json: { type: 'boolean', describe: 'One JSON object a line instead of words for people' },
           }),
         async (args) => {
@@ -33,11 +33,17 @@ export const approvalsCommand: AddCommand = (cli, outcome) => {
         'Answer one of them',
         (inner) =>
           inner
-            .positional('id', { type: 'string', demandOption: true, describe: 'As the list shows it' })
-            .positional('decision', {
-              type: 'string',
-              describe: 'accept, acceptForSession, always (remembers the rule that is offered), decline or cancel',
-            })
+            .positional('id', needed('As the list shows it', 'approval'))
+            .positional(
+              'decision',
+              argument('accept, acceptForSession, always (remembers the rule that is offered), decline or cancel', [
+                'accept',
+                'acceptForSession',
+                'always',
+                'decline',
+                'cancel',
+              ]),
+            )
             .options({
               ...SERVER_CHOICE,
               say: { ...text('For a question in words: id=answer; repeatable'), array: true },

@@ -2,7 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single, text, wholeNumber } from './typed.ts';
+import { needed, single, text, wholeNumber } from './typed.ts';
 
 const EPILOGUE =
   'Ctrl-C leaves, and the turn goes on. Questions are shown with the command that answers them. ' +
@@ -18,11 +18,7 @@ export const attachCommand: AddCommand = (cli, outcome) => {
           '$0 attach THREAD [flags]\n\nShows the running turn from its beginning, and what waits behind it, up to the end; ' +
             'where nothing runs it tells how the last turn ended. The answer goes to standard output, everything else to standard error.',
         )
-        .positional('thread', {
-          type: 'string',
-          demandOption: true,
-          describe: 'As `heddle threads list` shows it',
-        })
+        .positional('thread', needed('As `heddle threads list` shows it', 'thread'))
         .options({
           ...SERVER_CHOICE,
           follow: { type: 'boolean', alias: 'f', describe: 'Go on watching when nothing runs' },

@@ -1,7 +1,7 @@
 // heddle chat: a conversation at the terminal.
 
 import type { AddCommand } from './commands.ts';
-import { configOption, single, text } from './typed.ts';
+import { backendOption, configOption, dataDirOption, single, text } from './typed.ts';
 
 const EPILOGUE =
   'Ctrl-C interrupts what runs and, where nothing does, ends the conversation, as Ctrl-D and /quit do. ' +
@@ -18,12 +18,12 @@ export const chatCommand: AddCommand = (cli, outcome) => {
         )
         .options({
           config: configOption,
-          cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
-          thread: text('The thread to go on with, as `heddle threads list` shows it; default: a new one'),
+          cd: { ...text('The folder to work in; default: this one', 'folder'), alias: 'C' },
+          thread: text('The thread to go on with, as `heddle threads list` shows it; default: a new one', 'thread'),
           remote: text('The server to use: unix:///PATH, ws://HOST:PORT or wss://HOST'),
-          'remote-auth-token-env': text('The environment variable with the token for --remote'),
-          backend: text('Who runs the turns in this process: runtime, mock, unavailable'),
-          'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+          'remote-auth-token-env': text('The environment variable with the token for --remote', 'variable'),
+          backend: backendOption('Who runs the turns in this process: runtime, mock, unavailable'),
+          'data-dir': dataDirOption,
         })
         .epilogue(EPILOGUE),
     async (args) => {

@@ -6,6 +6,8 @@ import { appServerCommand } from './app-server.ts';
 import { approvalsCommand } from './approvals.ts';
 import { attachCommand } from './attach.ts';
 import { chatCommand } from './chat.ts';
+import { treeOf } from './command-tree.ts';
+import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { VERSION } from './environment.ts';
@@ -15,18 +17,35 @@ import { historyCommand } from './history.ts';
 import { helpFor, misread } from './misread.ts';
 import { policyCommand } from './policy.ts';
 import { schemaCommand } from './schema.ts';
+import { WIDEST } from './terminal.ts';
 import { threadsCommand } from './threads.ts';
 import { tokenCommand } from './token.ts';
 
-/** Widest help that is easy to read, in columns. */
-const WIDEST = 100;
+/** In the order of the help. */
+export const COMMANDS: readonly AddCommand[] = [
+  appServerCommand,
+  chatCommand,
+  execCommand,
+  attachCommand,
+  threadsCommand,
+  approvalsCommand,
+  policyCommand,
+  configCommand,
+  doctorCommand,
+  historyCommand,
+  tokenCommand,
+  schemaCommand,
+  completionCommand,
+];
 
 /** Runs the command that the arguments name, and says on standard error why it could not. Never rejects. */
 export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   try {
+    if (argv[0] === 'completion' && argv[1] === 'words')
+      return await (await import('./completion-work.ts')).completeWords(treeOf(COMMANDS), argv.slice(2));
     return await dispatch(argv);
   } catch (error) {
-    process.stderr.write(complaintOf(error, helpFor(argv)));
+    process.stderr.write(complaintOf(error, helpFor(treeOf(COMMANDS), argv)));
     return exitCodeOf(error);
   }
 }
@@ -53,24 +72,10 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     .exitProcess(false)
     .fail((text: string | null, error: unknown) => {
       throw isMisread(error) || !error
-        ? new AppError('invalid', misread(oneLine(text ?? messageOf(error)), argv))
+        ? new AppError('invalid', misread(treeOf(COMMANDS), oneLine(text ?? messageOf(error)), argv))
         : error;
     });
-  for (const add of [
-    appServerCommand,
-    execCommand,
-    doctorCommand,
-    approvalsCommand,
-    configCommand,
-    policyCommand,
-    tokenCommand,
-    historyCommand,
-    schemaCommand,
-    threadsCommand,
-    chatCommand,
-    attachCommand,
-  ])
-    add(cli, outcome);
+  for (const add of COMMANDS) add(cli, outcome);
   await cli.parseAsync();
   return outcome.code;
 }

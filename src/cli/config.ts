@@ -2,10 +2,10 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, single, text } from './typed.ts';
+import { configOption, dataDirOption, single, text } from './typed.ts';
 
 const KEY = 'Dots go deeper; a part with dots in it stands in double quotes';
-const common = { 'data-dir': text('Default HEDDLE_HOME, else ~/.heddle') } as const;
+const common = { 'data-dir': dataDirOption } as const;
 
 export const configCommand: AddCommand = (cli, outcome) => {
   cli.command('config', 'Read and change the configuration', (yargs) =>
@@ -17,7 +17,7 @@ export const configCommand: AddCommand = (cli, outcome) => {
         (inner) =>
           inner.positional('key', { type: 'string', describe: KEY }).options({
             ...common,
-            cd: { ...text('As threads in this folder have it; default: this folder'), alias: 'C' },
+            cd: { ...text('As threads in this folder have it; default: this folder', 'folder'), alias: 'C' },
             config: configOption,
           }),
         async (args) => {

@@ -2,7 +2,7 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, single, text } from './typed.ts';
+import { configOption, dataDirOption, single, text } from './typed.ts';
 
 export const doctorCommand: AddCommand = (cli, outcome) => {
   cli.command(
@@ -10,7 +10,7 @@ export const doctorCommand: AddCommand = (cli, outcome) => {
     'Look at Node.js, the data directory, the configuration, the sandbox and the model provider; exit code 1 when one of them does not work',
     (yargs) =>
       yargs.options({
-        'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+        'data-dir': dataDirOption,
         config: configOption,
         provider: text('The model provider to try; default the configured one'),
         json: { type: 'boolean', default: false, describe: 'One JSON array' },

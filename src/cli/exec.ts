@@ -2,7 +2,7 @@
 
 import { AppError } from '../base/errors.ts';
 import type { AddCommand } from './commands.ts';
-import { configOption, single, text } from './typed.ts';
+import { backendOption, configOption, dataDirOption, single, text } from './typed.ts';
 
 const EPILOGUE =
   'Exit codes: 0 the turn completed, 1 it failed, 2 wrong flags, 3 something it asked for was refused, ' +
@@ -24,16 +24,19 @@ export const execCommand: AddCommand = (cli, outcome) => {
         })
         .options({
           config: configOption,
-          cd: { ...text('The folder to work in; default: this one'), alias: 'C' },
-          thread: text('The thread to go on with, as `heddle threads list` shows it; default: a new one'),
-          image: { ...text('An image file that goes with the prompt; repeatable'), array: true },
-          'output-schema': text('A file with the JSON schema that the answer has to fit'),
+          cd: { ...text('The folder to work in; default: this one', 'folder'), alias: 'C' },
+          thread: text('The thread to go on with, as `heddle threads list` shows it; default: a new one', 'thread'),
+          image: { ...text('An image file that goes with the prompt; repeatable', 'file'), array: true },
+          'output-schema': text('A file with the JSON schema that the answer has to fit', 'file'),
           remote: text('The server to use: unix:///PATH, ws://HOST:PORT or wss://HOST'),
-          'remote-auth-token-env': text('The environment variable with the token for --remote'),
-          approvals: text('What to do when it asks: ask (default on a terminal) or decline (default without one)'),
+          'remote-auth-token-env': text('The environment variable with the token for --remote', 'variable'),
+          approvals: text('What to do when it asks: ask (default on a terminal) or decline (default without one)', [
+            'ask',
+            'decline',
+          ]),
           json: { type: 'boolean', describe: 'Print each notification of the server as a line of JSON' },
-          backend: text('Who runs the turn in this process: runtime, mock, unavailable'),
-          'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+          backend: backendOption('Who runs the turn in this process: runtime, mock, unavailable'),
+          'data-dir': dataDirOption,
         })
         .epilogue(EPILOGUE),
     async (args) => {

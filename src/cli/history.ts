@@ -3,11 +3,11 @@
 import type { Argv } from 'yargs';
 import type { AddCommand, Outcome } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { single, text } from './typed.ts';
+import { dataDirOption, needed, single, text } from './typed.ts';
 
 const common = (yargs: Argv) =>
   yargs.options({
-    'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+    'data-dir': dataDirOption,
   });
 
 const tenant = { ...text('Whose thread it is'), default: 'local' };
@@ -31,8 +31,8 @@ const verify: Add = (cli, outcome) => {
     'Walk every chain and compare every record with its digest; exit code 1 on damage',
     (yargs) =>
       common(yargs).options({
-        thread: text('Only this thread'),
-        file: text('An exported thread instead of the data directory'),
+        thread: text('Only this thread', 'thread'),
+        file: text('An exported thread instead of the data directory', 'file'),
         here: { type: 'boolean', hidden: true, describe: 'In this process' },
       }),
     async (args) => {
@@ -52,10 +52,10 @@ const exportOne: Add = (cli, outcome) => {
     'Write a thread, with its long values, as hash-chained JSONL; `verify --file` proves it without a server',
     (yargs) =>
       common(yargs)
-        .positional('thread', { type: 'string', demandOption: true, describe: 'The thread' })
+        .positional('thread', needed('The thread', 'thread'))
         .options({
           tenant,
-          output: { ...text('The file, which must not exist; default standard output'), alias: 'o' },
+          output: { ...text('The file, which must not exist; default standard output', 'file'), alias: 'o' },
         }),
     async (args) => {
       const { exportTo } = await import('./history-work.ts');
@@ -71,7 +71,7 @@ const importOne: Add = (cli, outcome) => {
     'Take in an exported thread; one that is damaged is refused',
     (yargs) =>
       common(yargs)
-        .positional('file', { type: 'string', demandOption: true, describe: 'The export' })
+        .positional('file', needed('The export', 'file'))
         .options({
           tenant,
           salvage: {
@@ -91,7 +91,7 @@ const backup: Add = (cli, outcome) => {
   cli.command(
     'backup <directory>',
     'Copy the history into an empty directory; a server may go on meanwhile',
-    (yargs) => common(yargs).positional('directory', { type: 'string', demandOption: true, describe: 'Where to' }),
+    (yargs) => common(yargs).positional('directory', needed('Where to', 'folder')),
     async (args) => {
       const { backUp } = await import('./history-work.ts');
       outcome.code = await backUp(directoryOf(args), args.directory);
@@ -105,7 +105,7 @@ const repair: Add = (cli, outcome) => {
     'Make damaged records whole from a backup; the server must be stopped',
     (yargs) =>
       common(yargs)
-        .options({ from: text('The directory that `heddle history backup` made') })
+        .options({ from: text('The directory that `heddle history backup` made', 'folder') })
         .demandOption('from', 'say what to take from: --from BACKUP'),
     async (args) => {
       const { repairFrom } = await import('./history-work.ts');

@@ -14,12 +14,16 @@ export const policyCommand: AddCommand = (cli, outcome) => {
         (inner) =>
           inner.positional('line', { type: 'string', describe: 'The command line, in quotation marks' }).options({
             ...SERVER_CHOICE,
-            file: { ...text('A file to change, in place of a command line; repeatable'), array: true },
+            file: { ...text('A file to change, in place of a command line; repeatable', 'file'), array: true },
             escalate: { type: 'boolean', describe: 'The command asks to leave the sandbox' },
-            thread: text('As this thread is; default: as a thread that would start now'),
-            cd: { ...text('The folder; default: this one, or that of the thread'), alias: 'C' },
-            'approval-policy': text('untrusted, on-request or never'),
-            sandbox: text('read-only, workspace-write or danger-full-access'),
+            thread: text('As this thread is; default: as a thread that would start now', 'thread'),
+            cd: { ...text('The folder; default: this one, or that of the thread', 'folder'), alias: 'C' },
+            'approval-policy': text('untrusted, on-request or never', ['untrusted', 'on-request', 'never']),
+            sandbox: text('read-only, workspace-write or danger-full-access', [
+              'read-only',
+              'workspace-write',
+              'danger-full-access',
+            ]),
             json: { type: 'boolean', describe: 'One JSON object instead of lines for people' },
           }),
         async (args) => {

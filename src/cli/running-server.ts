@@ -7,7 +7,7 @@ import type { Connection } from '../transports/connection.ts';
 import { dataDirectoryOf, VERSION } from './environment.ts';
 import { checkDoor, reachNamed, reachOwner } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { single, text } from './typed.ts';
+import { dataDirOption, single, text } from './typed.ts';
 
 export interface ServerChoice {
   readonly remote: string | undefined;
@@ -18,8 +18,8 @@ export interface ServerChoice {
 /** Flags of commands that need a server. */
 export const SERVER_CHOICE = {
   remote: text('The server to ask: unix:///PATH, ws://HOST:PORT or wss://HOST; default: the one of the data directory'),
-  'remote-auth-token-env': text('The environment variable with the token for --remote'),
-  'data-dir': text('Default HEDDLE_HOME, else ~/.heddle'),
+  'remote-auth-token-env': text('The environment variable with the token for --remote', 'variable'),
+  'data-dir': dataDirOption,
 } as const;
 
 /** Which server was chosen by those flags. */

@@ -2,10 +2,10 @@
 
 import { AppError } from '../base/errors.ts';
 import type { AddCommand } from './commands.ts';
-import { single } from './typed.ts';
+import { single, text } from './typed.ts';
 
 const OPTIONS = {
-  out: { type: 'string', requiresArg: true, describe: 'The folder to write into; made where there is none' },
+  out: text('The folder to write into; made where there is none', 'folder'),
   experimental: { type: 'boolean', describe: 'With everything that needs the experimental capability' },
 } as const;
 
@@ -22,7 +22,7 @@ export const schemaCommand: AddCommand = (cli, outcome) => {
     (yargs) => {
       const group = yargs
         .usage('$0 schema <command>')
-        .option('config', { type: 'boolean', describe: 'Print the JSON Schema of config.yaml, for editors' });
+        .options({ config: { type: 'boolean', describe: 'Print the JSON Schema of config.yaml, for editors' } });
       for (const [form, describe] of FORMS)
         group.command(
           form,

@@ -3,7 +3,7 @@
 import type { Argv } from 'yargs';
 import type { AddCommand, Outcome } from './commands.ts';
 import { choiceOf, SERVER_CHOICE } from './running-server.ts';
-import { single, text, wholeNumber } from './typed.ts';
+import { needed, single, text, wholeNumber } from './typed.ts';
 
 const json = { type: 'boolean', describe: 'JSON, one object a line, instead of words for people' } as const;
 
@@ -24,9 +24,7 @@ export const threadsCommand: AddCommand = (cli, outcome) => {
 type Add = (cli: Argv, outcome: Outcome) => void;
 
 const ofThread = (yargs: Argv) =>
-  yargs
-    .positional('thread', { type: 'string', demandOption: true, describe: 'As the list shows it' })
-    .options(SERVER_CHOICE);
+  yargs.positional('thread', needed('As the list shows it', 'thread')).options(SERVER_CHOICE);
 
 const list: Add = (cli, outcome) => {
   cli.command(

@@ -11,7 +11,9 @@ export const tokenCommand: AddCommand = (cli, outcome) => {
         'new',
         'Make a capability token: a file of mode 0600, and its SHA-256; the token itself is not shown',
         (inner) =>
-          inner.options({ file: text('Where to write the token') }).demandOption('file', 'say where: --file PATH'),
+          inner
+            .options({ file: text('Where to write the token', 'file') })
+            .demandOption('file', 'say where: --file PATH'),
         async (args) => {
           const { newToken } = await import('./token-work.ts');
           outcome.code = await newToken(single('--file', args.file)!);
@@ -23,7 +25,7 @@ export const tokenCommand: AddCommand = (cli, outcome) => {
         (inner) =>
           inner
             .options({
-              'secret-file': text('The shared secret, the same as --ws-shared-secret-file of the server'),
+              'secret-file': text('The shared secret, the same as --ws-shared-secret-file of the server', 'file'),
               sub: text('Who it is for'),
               tenant: text('Whose records it opens; default local'),
               scope: text('Permissions, separated by blanks or commas, such as "thread:read thread:write"'),

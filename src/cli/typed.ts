@@ -1,6 +1,7 @@
 // Values as they were typed: a flag that stands once, and was given once.
 
 import { AppError } from '../base/errors.ts';
+import type { Values } from './command-tree.ts';
 
 /** Throws as *invalid* when the flag was given more than once. */
 export function single(flag: string, value: string | readonly string[] | undefined): string | undefined {
@@ -22,8 +23,21 @@ export function listed(values: readonly string[] | undefined): readonly string[]
   return values?.flatMap((value) => value.split(/[\s,]+/)).filter((part) => part !== '');
 }
 
-/** A flag with a value. */
-export const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+/** A flag with a value; `completes`: what its values are, for shells that complete them. */
+export const text = (describe: string, completes?: Values) =>
+  ({ type: 'string', requiresArg: true, describe, completes }) as const;
+
+/** An argument that is none of a flag. */
+export const argument = (describe: string, completes?: Values) => ({ type: 'string', describe, completes }) as const;
+
+export const needed = (describe: string, completes?: Values) =>
+  ({ ...argument(describe, completes), demandOption: true }) as const;
+
+const BACKENDS = ['runtime', 'mock', 'unavailable'] as const;
+
+export const backendOption = (describe: string) => text(describe, BACKENDS);
+
+export const dataDirOption = text('Default HEDDLE_HOME, else ~/.heddle', 'folder');
 
 /** For commands that run turns. */
 export const configOption = {
