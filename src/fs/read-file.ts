@@ -52,12 +52,10 @@ export async function readFile(path: string, wishes: ReadWishes, parts: ReadPart
     const data = onTheSpot ?? (await readRange(file, from, length));
     // Files of the kernel's own say that they are empty.
     const known = size === 0 ? data.length : size;
-    const versioning = (wishes.withVersion ?? !isPart) ? versionOfRange(file, data, from, known) : undefined;
-    const base64 = data.toString('base64');
-    const version = await versioning;
+    const version = (wishes.withVersion ?? !isPart) ? await versionOfRange(file, data, from, known) : undefined;
     return new ReadyResult([
       '{"dataBase64":"',
-      base64,
+      data,
       `","size":${known}${version === undefined ? '' : `,"version":"${version}"`}}`,
     ]);
   } catch (error) {

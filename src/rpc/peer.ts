@@ -16,6 +16,7 @@ import {
   type RawId,
   type RequestMessage,
   type ResponseMessage,
+  type ResultPiece,
   requestFrame,
   resultBytes,
   resultFrame,
@@ -29,8 +30,8 @@ export interface Reply {
   result(value: unknown): void;
   /** A result that is JSON text already. */
   resultText(json: string): void;
-  /** The same in pieces, of ASCII only. */
-  resultPieces(json: readonly string[]): void;
+  /** The same in pieces. */
+  resultPieces(json: readonly ResultPiece[]): void;
   error(error: unknown): void;
 }
 

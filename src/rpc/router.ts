@@ -10,7 +10,7 @@ import type { Log } from '../base/log.ts';
 import type { Ledger, Once } from '../history/store.ts';
 import type { Connection } from '../transports/connection.ts';
 import type { Queue, Request } from './declare.ts';
-import type { RequestMessage } from './message.ts';
+import type { RequestMessage, ResultPiece } from './message.ts';
 import { type Claim, isRefusal, onceKeysOf, storedReply, uncertain, withoutKey } from './once-only.ts';
 import { Peer, type Reply } from './peer.ts';
 import { Queues } from './queues.ts';
@@ -28,14 +28,14 @@ export interface Context {
 
 /** A result that is JSON text of ASCII already: large texts that need no escaping pass no `JSON.stringify` and are not joined. */
 export class ReadyResult {
-  readonly pieces: readonly string[];
+  readonly pieces: readonly ResultPiece[];
 
-  constructor(pieces: readonly string[]) {
+  constructor(pieces: readonly ResultPiece[]) {
     this.pieces = pieces;
   }
 
   get json(): string {
-    return this.pieces.join('');
+    return this.pieces.map((piece) => (typeof piece === 'string' ? piece : piece.toString('base64'))).join('');
   }
 }
 

@@ -8,6 +8,7 @@ import {
   notificationFrame,
   parseFrame,
   requestFrame,
+  resultBytes,
   resultFrame,
   withVersion,
 } from '../../../src/rpc/message.ts';
@@ -178,4 +179,14 @@ test('frames are written as the envelope says', () => {
   });
   expect(JSON.parse(notificationFrame('m', '{}', 5))).not.toHaveProperty('seq');
   expect(withVersion('{"id":1}')).toBe('{"jsonrpc":"2.0","id":1}');
+});
+
+describe('a result of pieces', () => {
+  const sizes = [0, 1, 2, 3, 48 * 1024 - 1, 48 * 1024, 48 * 1024 + 1, 100_000];
+
+  test.each(sizes)('has the base64 of %i bytes in it, whole', (size) => {
+    const data = Buffer.from(Array.from({ length: size }, (_, at) => (at * 31) & 255));
+    const frame = resultBytes('7', ['{"data":"', data, '"}'], false).toString('latin1');
+    expect(frame).toBe(`{"id":7,"result":{"data":"${data.toString('base64')}"}}`);
+  });
 });
