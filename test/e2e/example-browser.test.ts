@@ -4,9 +4,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { hasBrowser, openPage } from './chromium.ts';
 import { Program, scratch, serve } from './executable.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const SERVE = fileURLToPath(new URL('../../examples/browser/serve.mjs', import.meta.url));
 

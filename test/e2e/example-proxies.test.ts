@@ -3,10 +3,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import WebSocket from 'ws';
 import { Program, run, scratch, serve } from './executable.ts';
 import { PROXIES, startProxy, type TlsProxy } from './proxies.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const CLIENT = fileURLToPath(new URL('../../examples/remote-client.mjs', import.meta.url));
 const ORIGIN = 'https://app.example';
