@@ -2,10 +2,12 @@
 
 import { join } from 'node:path';
 import type { Clock } from './base/clock.ts';
+import { AppError } from './base/errors.ts';
 import type { Log } from './base/log.ts';
 import type { Children } from './children/spawn.ts';
-import type { ConfigSource } from './config/load.ts';
+import { type ConfigSource, withOverrides } from './config/load.ts';
 import { mcpServersOf } from './config/mcp-servers.ts';
+import type { Table } from './config/tables.ts';
 import { mcpHandlers } from './mcp/handlers.ts';
 import { ChosenStore } from './mcp/login-choice.ts';
 import { KeyringStore } from './mcp/login-keyring.ts';
@@ -36,11 +38,17 @@ export function createMcpServers({ config, dataDirectory, ...parts }: McpParts):
     log,
   });
   const logins = new Logins({ store, clock, log });
-  return new McpServers({ ...parts, logins, configured: async () => mcpServersOf(await config.load()) });
+  const configured = async (own?: Table) => {
+    const common = await config.load();
+    return mcpServersOf(own ? withOverrides(common, { mcp_servers: own }, config.requirements) : common);
+  };
+  return new McpServers({ ...parts, logins, configured });
 }
 
 /** As administrators write it. */
 export const rememberMcpTool = (config: ConfigSource) => async (server: string, tool: string) => {
+  if (!Object.hasOwn((await config.load()).mcp_servers, server))
+    throw new AppError('invalid', 'the server was given to this thread alone');
   const path = ['mcp_servers', server, 'tools', tool, 'approval_mode'];
   await config.editor.write([{ path, value: 'approve', mergeStrategy: 'upsert' }]);
 };

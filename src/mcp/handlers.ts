@@ -90,10 +90,18 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
         return { contents: [...contents], originCallId: null };
       }),
 
-    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs }, { session, afterReply }) => {
+    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs }, context) => {
+      const { session, afterReply } = context;
+      const set = threadId ? await ofThread(context, threadId) : undefined;
+      await set?.start();
       const ended = deferred<{ readonly loginId: string; readonly error: string | undefined }>();
       const options = { scope: scopes?.join(' '), timeoutMs: (timeoutSecs ?? LOGIN_SECONDS) * 1000 };
-      const begun = await servers.login(name, options, (loginId, error) => ended.resolve({ loginId, error }));
+      const begun = await servers.login(
+        name,
+        set?.entries.map(({ server }) => server),
+        options,
+        (loginId, error) => ended.resolve({ loginId, error }),
+      );
       afterReply(() => {
         void ended.promise.then(({ loginId, error }) => {
           const end = { name, threadId: threadId ?? null, loginId, success: error === undefined };

@@ -4,6 +4,7 @@ import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError, isAppError } from '../base/errors.ts';
 import { deferred, unlessAborted } from '../base/signals.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
+import type { Table } from '../config/tables.ts';
 import type { CallAnswer, CallOptions, ToolCall } from './call.ts';
 import { type ConnectionParts, McpConnection } from './connection.ts';
 import type { Elicitation, ElicitationAnswer } from './elicitation.ts';
@@ -13,6 +14,8 @@ import { type OfferedTool, offeredTools } from './tool-names.ts';
 export interface SetOwner {
   /** Where programs run, absolute. */
   cwd(): string;
+  /** Servers of the owner alone, over those that are configured, as settings. */
+  own(): Table | undefined;
   /** A connection has another state, or says so again. */
   tell(connection: McpConnection): void;
   /** Asks people; never rejects. */
@@ -23,7 +26,7 @@ export interface SetOwner {
 
 export interface SetParts extends Omit<ConnectionParts, 'cwd' | 'elicit' | 'changed' | 'before'> {
   /** As they are configured now, by name. Rejects as *invalid* while the configuration cannot be used. */
-  readonly configured: () => Promise<readonly McpServer[]>;
+  readonly configured: (own?: Table) => Promise<readonly McpServer[]>;
 }
 
 export interface SetEntry {
@@ -174,7 +177,7 @@ export class ServerSet implements Closable {
   });
 
   async #adopt(): Promise<void> {
-    const configured = await this.#parts.configured();
+    const configured = await this.#parts.configured(this.#owner.own());
     if (this.#isClosed) return;
     const before = new Map(this.#entries.map((entry) => [entry.server.name, entry]));
     this.#entries = configured.map((server) => {

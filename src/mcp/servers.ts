@@ -3,6 +3,7 @@
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
+import type { Table } from '../config/tables.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { Notification, ParamsInput } from '../rpc/declare.ts';
 import type { McpConnection } from './connection.ts';
@@ -16,6 +17,8 @@ export interface McpThread {
   readonly threadId: ThreadId;
   /** Where its programs run, absolute. */
   cwd(): string;
+  /** Servers that it has over those that are configured, as settings. */
+  own(): Table | undefined;
   /** Tells everyone who listens to it. */
   tell<N extends Notification>(notification: N, params: ParamsInput<N>): void;
   /** Asks those who listen to it; declined where nobody does, or the answer is none. Never rejects. */
@@ -43,6 +46,7 @@ export class McpServers implements Closable {
   forThread(thread: McpThread): ServerSet {
     const set: ServerSet = new ServerSet(this.#parts, {
       cwd: () => thread.cwd(),
+      own: () => thread.own(),
       tell: (connection) => thread.tell(mcpServerStatusUpdated, startupStatus(thread.threadId, connection)),
       elicit: (server, question, signal) => thread.elicit(server, question, signal),
       closed: () => this.#sets.delete(set),
@@ -75,13 +79,15 @@ export class McpServers implements Closable {
     return endpoint.kind === 'address' && this.#parts.logins.isLoggedIn({ name, url: endpoint.url });
   }
 
-  /** Begins a log-in; when it has ended well, connections that were refused are made anew, and then `ended` is told. */
+  /** Begins a log-in at a server that is configured or `among` these; when it has ended well, connections that were refused are made anew, and then `ended` is told. */
   async login(
     name: string,
+    among: readonly McpServer[] | undefined,
     options: Parameters<Logins['begin']>[1],
     ended: (loginId: string, error: string | undefined) => void,
   ): ReturnType<Logins['begin']> {
-    const server = (await this.#parts.configured()).find((each) => each.name === name);
+    const all = among ?? (await this.#parts.configured());
+    const server = all.find((each) => each.name === name);
     if (!server) throw new AppError('notFound', `unknown MCP server '${name}'`, { server: name });
     if (server.endpoint.kind !== 'address')
       throw new AppError('invalid', `the MCP server ${name} is a program: there is nothing to log in to`);
@@ -101,6 +107,7 @@ export class McpServers implements Closable {
     const { cwd } = this.#parts;
     const set: ServerSet = new ServerSet(this.#parts, {
       cwd: () => cwd,
+      own: () => undefined,
       tell: () => {},
       elicit: async () => DECLINED,
       closed: () => this.#sets.delete(set),

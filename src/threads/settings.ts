@@ -102,6 +102,7 @@ export async function settingsAfter(
   parts: SettingsParts,
 ): Promise<ThreadSettings> {
   checkShared(params);
+  if (!principal.isLocal) checkRemoteOverrides(params.config ?? {});
   if (params.modelProvider && params.modelProvider !== before.modelProvider)
     providerOf(await parts.config.load(), params.modelProvider);
   if (params.permissions && params.sandboxPolicy) throw clash('permissions', 'sandboxPolicy');
@@ -125,7 +126,6 @@ export async function settingsAfter(
     ...modeAfter(params),
   };
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
-  if (!principal.isLocal) checkRemoteOverrides(params.config ?? {});
   await checkMayRun(after, principal, parts);
   return withPlaces(after, before);
 }

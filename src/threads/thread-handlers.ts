@@ -17,6 +17,7 @@ import { checkPlace, eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
 import { newMeta } from './new-meta.ts';
 import { threadGoalCleared, threadGoalUpdated, warning } from './notifications.ts';
+import { giveServers, ownServersOf } from './own-servers.ts';
 import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -49,6 +50,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         checkEnvironments(params.environments);
         checkClientTools(params.dynamicTools ?? []);
         const wanted = withoutEnvironment(params, await settingsOfStart(params, session, settings));
+        const own = await ownServersOf(params, settings, wanted.cwd);
         const [instructions, gitInfo = null] = await Promise.all([
           instructionsOfStart(wanted, session.principal, parts.instructions),
           gitInfoOf(wanted.cwd),
@@ -59,6 +61,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const reply = adoptedView(meta, status, null);
         const first = instructionEvents(instructions, meta.createdAtMs);
         const runtime = await registry.create(tenantOf(context), meta, first, context.once(reply));
+        await giveServers(runtime, own);
         const subscription = listening.join(session, runtime, undefined);
         const release = runtime.hold();
         afterReply(() => {
@@ -82,7 +85,9 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
             threadId: params.threadId,
           });
         }
+        const own = await ownServersOf(params, settings, runtime.meta.settings.cwd);
         await adoptOnResume(runtime, params, session, settings);
+        await giveServers(runtime, own);
         const { store } = await stored(context, params.threadId);
         const after = params.afterEventSeq ?? undefined;
         if (after !== undefined) await checkPlace(store, params.threadId, after, runtime.seq);

@@ -1,6 +1,8 @@
 // The MCP servers of one loaded thread: its connections, and what they ask of those who listen to it.
 
+import { fingerprint } from '../base/canonical.ts';
 import type { Closable } from '../base/close.ts';
+import type { Table } from '../config/tables.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
 import type { McpServers } from '../mcp/servers.ts';
 import type { ThreadStatus } from '../model/thread.ts';
@@ -16,6 +18,7 @@ export interface ThreadMcpParts extends ElicitationParts {
 export class ThreadMcp implements Closable {
   readonly servers: ServerSet;
   readonly #elicitations: Elicitations;
+  #own: Table | undefined;
 
   constructor(parts: ThreadMcpParts, log: ThreadLog) {
     const { threadId } = log;
@@ -30,9 +33,21 @@ export class ThreadMcp implements Closable {
     this.servers = parts.mcp.forThread({
       threadId,
       cwd: () => settings().cwd,
+      own: () => this.#own,
       tell: (notification, params) => this.#elicitations.tell(notification, params),
       elicit: (server, question, signal) => this.#elicitations.ask(server, question, signal),
     });
+  }
+
+  /** Whether servers given to the thread are others than it has. */
+  isNews(own: Table): boolean {
+    return fingerprint(own) !== fingerprint(this.#own ?? {});
+  }
+
+  /** Servers of its own, over those that are configured, in place of those given before; gone when it is unloaded. */
+  async give(own: Table): Promise<void> {
+    this.#own = own;
+    await this.servers.reload();
   }
 
   /** The status of the thread, with the questions of servers among what it waits for. */
