@@ -2,6 +2,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type CallingModel, callingModel, type ToolUse } from '../harness/calling-model.ts';
 import { cleanUp, type StartOptions, temporaryFolder } from '../harness/start-app.ts';
@@ -21,9 +22,13 @@ interface Kind {
   /** What the model is told when nobody said yes. */
   readonly refused: RegExp;
   readonly turn?: object;
+  readonly servers?: object;
 }
 
 const PLAN = { collaborationMode: { mode: 'plan', settings: { model: 'scripted-model' } } };
+
+const DEMO = fileURLToPath(new URL('../../conformance/kit/mcp-server.mjs', import.meta.url));
+const SERVERS = { demo: { command: process.execPath, args: [DEMO] } };
 
 const KINDS: readonly Kind[] = [
   {
@@ -59,12 +64,22 @@ const KINDS: readonly Kind[] = [
     refused: /"answers":\{\}.*unansweredBecause/,
     turn: PLAN,
   },
+  {
+    name: 'a tool of an MCP server',
+    method: 'mcpServer/elicitation/request',
+    flag: 'waitingOnApproval',
+    use: () => ['mcp__demo__write', { text: 'x' }],
+    yes: () => ({ action: 'accept', content: {} }),
+    refused: /nobody is there|expired/,
+    servers: SERVERS,
+  },
 ];
 
-describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refused, turn = {} }) => {
+describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refused, turn = {}, servers = {} }) => {
   async function setting(options: StartOptions = {}) {
     const clock = new ManualClock();
-    const rig = await callingModel({}, { clock, ...options });
+    const config = { mcp_servers: servers, ...options.config };
+    const rig = await callingModel({}, { clock, ...options, config });
     const folder = join(await temporaryFolder(), 'x');
     await mkdir(folder);
     const watcher = await rig.server.connect();

@@ -98,7 +98,7 @@ describe.each(modes)('a command under %s', (mode) => {
     expect([deltas + decoder.end(), result.output]).toEqual([text, text]);
   });
 
-  it('is ended as a whole tree by an abort, also when it does not listen', async () => {
+  it('is ended as a whole tree by an abort, also when it does not listen (BC-25 a)', async () => {
     const seen = deferred();
     const running = run(
       `trap '' TERM; (trap '' TERM; touch deaf; while :; do sleep 600; done) & until [ -e deaf ]; do :; done; echo started; wait; sleep 600`,
@@ -112,7 +112,7 @@ describe.each(modes)('a command under %s', (mode) => {
     expect(await result.settled).toMatchObject({ left: [] });
   });
 
-  it('is ended by its timeout, with a pipeline that would go on', async () => {
+  it('is ended by its timeout, with a pipeline that would go on (BC-25 d)', async () => {
     const result = await run('echo begun; sh -c "sleep 600 | cat"', { timeoutMs: 300 }, mode);
     expect(result).toMatchObject({ exitCode: 124, timedOut: true, aborted: false, output: 'begun\n' });
     expect(await result.settled).toMatchObject({ left: [] });
@@ -133,7 +133,7 @@ describe.each(modes)('a command under %s', (mode) => {
 });
 
 describe('waiting for the process, not for the pipe', () => {
-  it('completes although a background process holds the pipe, and ends it', async () => {
+  it('completes although a background process holds the pipe, and ends it (BC-25 b)', async () => {
     const result = await run('sleep 600 & echo $! >> $1; echo done');
     expect(result).toMatchObject({ exitCode: 0, output: 'done\n' });
     const [sleeper] = await pids(1);
@@ -141,7 +141,7 @@ describe('waiting for the process, not for the pipe', () => {
     expect(isRunning(sleeper!)).toBe(false);
   });
 
-  it('completes with what a background tee has passed on', async () => {
+  it('completes with what a background tee has passed on (BC-25 c)', async () => {
     const result = await run('exec > >(tee copy; exec sleep 600); echo hello; until [ -s copy ]; do :; done');
     expect(result).toMatchObject({ exitCode: 0, output: 'hello\n' });
     expect(await result.settled).toMatchObject({ left: [] });
@@ -155,7 +155,7 @@ describe('waiting for the process, not for the pipe', () => {
     expect(await result.settled).toEqual({ left: [], lateBytes: 5 });
   });
 
-  it('ends a stopped command', async () => {
+  it('ends a stopped command (BC-25 e)', async () => {
     const running = run('echo $$ >> $1; kill -STOP $$; sleep 600');
     const [pid] = await pids(1);
     await eventually('the command is stopped', () => stateOf(pid!) === 'T');
