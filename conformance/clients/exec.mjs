@@ -39,6 +39,17 @@ export async function execSession(scene, step) {
       `the model was not told the history: ${JSON.stringify(heard)}`,
     );
   });
+  if (scene.socket !== undefined)
+    await step('over the Unix socket', async () => {
+      const output = await scene.run(
+        'exec',
+        '--skip-git-repo-check',
+        '--remote',
+        `unix://${scene.socket}`,
+        'by socket',
+      );
+      expect(output.includes('Reply to: by socket'), `no answer in its output:\n${output}`);
+    });
   await step('a wrong token is refused', async () => {
     const env = { ...scene.clientEnv(), WRONG: 'not-the-token' };
     const refused = await scene

@@ -1,7 +1,7 @@
 // The codex terminal interface with --remote: stream, approvals, interrupt, quit, resume, and resume after a kill.
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, reached, sent } from './steps.mjs';
-import { openInterface, quit } from './terminal-interface.mjs';
+import { answers, openInterface, quit } from './terminal-interface.mjs';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
@@ -52,11 +52,27 @@ export async function interfaceSession(scene, step, terminal) {
     await terminal.shows('Reply to: after the resume');
     await quit(terminal);
   });
+  await step('when the server is killed it connects again by itself', async () => {
+    await openInterface(scene, terminal, 'resume', threadId);
+    const resumed = answers(scene, 'thread/resume');
+    await scene.killAndRestart(() => terminal.shows(/Reconnecting/i));
+    await reached(() => answers(scene, 'thread/resume') > resumed, 'the thread was not resumed again');
+    await terminal.line('are you back');
+    await terminal.shows('Reply to: are you back');
+    await quit(terminal);
+  });
+  await step('a wrong token ends it with 401', async () => {
+    const variable = 'WRONG_TOKEN';
+    const remote = ['--remote', scene.relay.url, '--remote-auth-token-env', variable];
+    terminal.open(['env', `${variable}=not-the-token`, scene.codex, ...remote], scene.workspace);
+    await terminal.shows(/401 Unauthorized[\s\S]*ENDED 1/);
+  });
   await step('after kill -9 and a restart, resume shows the history again', async () => {
     await scene.killAndRestart();
     await openInterface(scene, terminal, 'resume', threadId);
+    // It asks for the last five turns.
     await terminal.shows(
-      /please KWSTREAM[\s\S]*w23[\s\S]*Continued: now KWASK made-by-yes[\s\S]*Reply to: after the resume/,
+      /Continued: now KWASK made-by-yes[\s\S]*Reply to: after the resume[\s\S]*Reply to: are you back/,
     );
     await terminal.line('after the restart');
     await terminal.shows('Reply to: after the restart');

@@ -88,6 +88,8 @@ class Scene {
   constructor(parts) {
     Object.assign(this, parts);
     this.workspace = this.place.workspace;
+    // The reference listens at one address.
+    if (this.aim.name === 'heddle') this.socket = path.join(this.base, 'app.sock');
     this.clientHome = path.join(this.base, 'client-home');
     fs.mkdirSync(this.clientHome, { recursive: true });
     const trust = `[projects.${JSON.stringify(this.workspace)}]\ntrust_level = "trusted"\n`;
@@ -119,7 +121,8 @@ class Scene {
     const tokenFile = path.join(this.base, 'token');
     fs.writeFileSync(tokenFile, this.#token, { mode: 0o600 });
     const url = `ws://127.0.0.1:${this.port}`;
-    const args = [...this.aim.listen(url), '--ws-auth', 'capability-token', '--ws-token-file', tokenFile];
+    const socket = this.socket === undefined ? [] : this.aim.listen(`unix://${this.socket}`);
+    const args = [...this.aim.listen(url), ...socket, '--ws-auth', 'capability-token', '--ws-token-file', tokenFile];
     const server = new ServerProcess(this.aim.command(args), { env: this.place.env(), cwd: this.workspace });
     this.#server = server;
     const ready = await server.until(async () => (await get(this.port, '/readyz')).status === 200, 20_000);
@@ -129,8 +132,10 @@ class Scene {
       );
   }
 
-  async killAndRestart() {
+  /** `meanwhile`: what is waited for while there is no server. */
+  async killAndRestart(meanwhile = () => {}) {
     await this.#server.stop('SIGKILL');
+    await meanwhile();
     this.output += this.#server.output;
     await this.start();
   }
