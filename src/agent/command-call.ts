@@ -6,6 +6,7 @@ import type { TurnPort } from '../approvals/thread-port.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
 import { commandActions } from '../children/command-actions.ts';
 import { checkFolder } from '../children/program.ts';
+import { isKnownSafe } from '../children/read-only-commands.ts';
 import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
 import type { ShellParser } from '../children/shell-line.ts';
 import { displayCommand } from '../children/shell-quote.ts';
@@ -22,6 +23,7 @@ import type { SessionStart } from './session.ts';
 import type { CommandSessions } from './sessions.ts';
 import type { ToolParts } from './tools.ts';
 import { decideLine, type Line, lineDigest } from './verdicts.ts';
+import type { CommandChanges } from './workspace/changes.ts';
 
 type CommandItem = ItemOf<'commandExecution'>;
 type CommandProposal = ProposalOf<'command'>;
@@ -43,6 +45,7 @@ export class CommandCall {
   /** Takes what may still have effects after the call has returned. */
   readonly #track: (work: Promise<unknown>) => void;
   readonly #sessions: CommandSessions;
+  readonly #changes: CommandChanges;
   readonly #argv: readonly [string, string, string];
   /** What this command is to have beyond the sandbox, with real paths. */
   #permissions: Permissions | undefined;
@@ -54,7 +57,7 @@ export class CommandCall {
     command: Command,
     signal: AbortSignal,
     track: (work: Promise<unknown>) => void,
-    sessions: CommandSessions,
+    { sessions, changes }: { readonly sessions: CommandSessions; readonly changes: CommandChanges },
   ) {
     this.#port = port;
     this.#parts = parts;
@@ -63,6 +66,7 @@ export class CommandCall {
     this.#signal = signal;
     this.#track = track;
     this.#sessions = sessions;
+    this.#changes = changes;
     this.#argv = shellCommand(command.line, parts.environment.SHELL, command.shell);
   }
 
@@ -140,6 +144,11 @@ export class CommandCall {
       policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, this.#allowed()),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
+    const mayChange = request.policy.mode !== 'read-only' && !isKnownSafe(this.#shell, line);
+    if (mayChange) {
+      await this.#changes.before();
+      throwIfAborted(this.#signal);
+    }
     const start = { port: this.#port, item, line, request, runs, hasMore: this.#permissions !== undefined };
     const session = this.#sessions.begin(start, this.#parts);
     const off = onAbort(this.#signal, () => void session.end());
@@ -150,6 +159,7 @@ export class CommandCall {
     } finally {
       off();
       if (!session.isLeft) this.#track(session.settled);
+      if (mayChange) this.#track(this.#changes.after());
     }
   }
 

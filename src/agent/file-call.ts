@@ -31,6 +31,8 @@ export interface FileCallParts {
   readonly diff: TurnDiff;
   /** One call at a time works out its changes and makes them; questions are waited for outside of it. */
   readonly lane: Mailbox;
+  /** Hears which diff of the turn is told. */
+  readonly told: (diff: string) => void;
 }
 
 export class FileChangeCall {
@@ -100,7 +102,7 @@ export class FileChangeCall {
   }
 
   async #effect(item: FileItem, plan: FilePlan): Promise<ChangeResult> {
-    const { tools, diff } = this.#parts;
+    const { tools, diff, told } = this.#parts;
     const begun = tools.clock.elapsed();
     try {
       await changeFiles(plan.effects, tools.commits, this.#signal);
@@ -112,7 +114,9 @@ export class FileChangeCall {
     }
     diff.add(plan.differences);
     const { turnId } = this.#port;
-    const news: ThreadEvent = { type: 'turnDiffUpdated', turnId, diff: diff.text(this.#port.settings().cwd) };
+    const text = diff.text(this.#port.settings().cwd);
+    told(text);
+    const news: ThreadEvent = { type: 'turnDiffUpdated', turnId, diff: text };
     await this.#store([this.#completed(item, 'completed'), news]);
     return { kind: 'changed', summary: plan.summary, durationMs: tools.clock.elapsed() - begun };
   }

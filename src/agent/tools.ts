@@ -7,9 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { loadShellParser } from '../children/shell-line.ts';
-import { realPathOf } from '../fs/containment.ts';
 import type { Commits } from '../fs/replacement.ts';
-import { readTextFile } from '../fs/text-file.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ItemId } from '../model/ids.ts';
@@ -38,12 +36,14 @@ import { refusalOfInput } from './input-consent.ts';
 import { McpToolCall, toolDeed } from './mcp-call.ts';
 import { resourceQuery } from './mcp-resources.ts';
 import type { FileChange } from './patch/change.ts';
-import { earlierDifferences } from './patch/earlier.ts';
-import { MAX_FILE } from './patch/plan.ts';
+import { restoredFiles } from './patch/restored.ts';
 import { TurnDiff } from './patch/turn-diff.ts';
 import { requestPermissions } from './permission-request.ts';
+import { isHarmless } from './session.ts';
 import type { CommandSessions } from './sessions.ts';
 import { askUser } from './user-question.ts';
+import { CommandChanges } from './workspace/changes.ts';
+import { FileContents } from './workspace/contents.ts';
 
 export interface ToolParts {
   readonly broker: ApprovalBroker;
@@ -69,7 +69,7 @@ export interface ToolParts {
 export interface TurnTools extends ToolHost {
   /** Settles when no call is under way, its items are completed, and nothing that any call started is left. Never rejects. */
   settled(): Promise<void>;
-  /** All that patches have changed, for the end of the turn; undefined: nothing was changed. */
+  /** All that patches and commands have changed, for the end of the turn; undefined: nothing was changed. */
   diff(): EventOf<'turnDiffUpdated'> | undefined;
 }
 
@@ -93,26 +93,30 @@ export function createToolHost(
     underWay.add(work);
     void work.catch(() => {}).then(() => underWay.delete(work));
   };
+  const diff = new TurnDiff();
+  const lane = new Mailbox();
+  const contents = new FileContents();
+  let restored: Promise<void> | undefined;
+  const resumed = () => (restored ??= resume(port, diff, contents));
+  const changes = new CommandChanges({ port, tools: parts, diff, lane, contents, resumed }, signal);
   const runCommand = async (itemId: ItemId, command: Command): Promise<CommandResult> => {
     throwIfAborted(signal);
     if (!port.settings().hasEnvironment)
       return { kind: 'refused', reason: 'this thread has no environment to run commands in' };
     const shell = await loadShellParser();
-    const call = new CommandCall(port, parts, shell, command, signal, track, sessions);
+    const call = new CommandCall(port, parts, shell, command, signal, track, { sessions, changes });
     const { item, proposal } = port.standing(itemId) ?? {};
     return item?.type === 'commandExecution' && proposal?.kind === 'command'
       ? call.goOn(item, proposal)
       : call.run(itemId);
   };
-  const files = { tools: parts, diff: new TurnDiff(), lane: new Mailbox() };
-  let resumed: Promise<void> | undefined;
-  const changeFiles = async (itemId: ItemId, changes: readonly FileChange[]): Promise<ChangeResult> => {
+  const files = { tools: parts, diff, lane, told: (text: string) => changes.told(text) };
+  const changeFiles = async (itemId: ItemId, wanted: readonly FileChange[]): Promise<ChangeResult> => {
     throwIfAborted(signal);
     if (!port.settings().hasEnvironment)
       return { kind: 'refused', reason: 'this thread has no environment to change files in' };
-    resumed ??= resume(port, files.diff);
-    await resumed;
-    const call = new FileChangeCall(port, files, changes, signal);
+    await resumed();
+    const call = new FileChangeCall(port, files, wanted, signal);
     const { item, proposal } = port.standing(itemId) ?? {};
     return item?.type === 'fileChange' && proposal?.kind === 'fileChange'
       ? call.goOn(item, proposal)
@@ -154,7 +158,12 @@ export function createToolHost(
     };
   return {
     runCommand: tracked(runCommand),
-    writeToCommand: tracked((callId, input) => writeToCommand(callId, input, sessions, port, parts, signal)),
+    writeToCommand: tracked(async (callId, input) => {
+      if (!isHarmless(input.chars)) await changes.before();
+      const result = await writeToCommand(callId, input, sessions, port, parts, signal);
+      track(changes.after());
+      return result;
+    }),
     changeFiles: tracked(changeFiles),
     requestPermissions: tracked((callId, wish) => requestPermissions(port, parts, callId, wish, signal)),
     askUser: tracked((callId, questions) => askUser(port, parts, callId, questions, signal)),
@@ -164,11 +173,12 @@ export function createToolHost(
     viewImage: tracked(showImage),
     updatePlan: tracked(updatePlan),
     diff() {
-      if (files.diff.isEmpty) return undefined;
-      return { type: 'turnDiffUpdated', turnId: port.turnId, diff: files.diff.text(port.settings().cwd) };
+      if (diff.isEmpty) return undefined;
+      return { type: 'turnDiffUpdated', turnId: port.turnId, diff: diff.text(port.settings().cwd) };
     },
     async settled() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
+      await changes.close();
     },
   };
 }
@@ -194,11 +204,9 @@ async function writeToCommand(
   return refusal ? refusedAs(refusal) : session.write(chars, waitMs, port, signal);
 }
 
-/** The diff of a turn that goes on begins with what its earlier patches did. */
-async function resume(port: TurnPort, diff: TurnDiff): Promise<void> {
-  const items = await port.earlierItems();
-  const made = items.flatMap((item) => (item.type === 'fileChange' && item.status === 'completed' ? [item] : []));
-  if (made.length === 0) return;
-  const read = async (path: string) => (await readTextFile(await realPathOf(path), MAX_FILE)) ?? null;
-  for (const differences of await earlierDifferences(made, read)) diff.add(differences);
+/** The diff of a turn that goes on begins with what it did before. */
+async function resume(port: TurnPort, diff: TurnDiff, contents: FileContents): Promise<void> {
+  const earlier = port.earlierDiff();
+  if (earlier === null) return;
+  diff.restore(await restoredFiles(earlier, port.settings().cwd, (path) => contents.now(path)));
 }

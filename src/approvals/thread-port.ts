@@ -34,8 +34,8 @@ export interface TurnPort extends ThreadPort {
    * goes out with it. Settles at once when the signal aborts; rejects only as `begin` does.
    */
   askClient(question: ClientQuestion, begin: () => Promise<unknown>, signal: AbortSignal): Promise<ClientAnswer>;
-  /** The items of a turn that goes on since before a restart, in order; of any other turn none. */
-  earlierItems(): Promise<readonly Item[]>;
+  /** The last diff of a turn that goes on since before a restart; of any other turn null. */
+  earlierDiff(): string | null;
 }
 
 export interface ClientQuestion {

@@ -11,11 +11,10 @@ import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { deferred } from '../base/signals.ts';
 import type { Budgets } from '../config/budgets.ts';
-import type { From, ThreadStore } from '../history/store.ts';
+import type { ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
-import { type ItemId, newId, type ThreadId, type TurnId } from '../model/ids.ts';
-import type { Item } from '../model/item.ts';
+import { type ItemId, newId, type TurnId } from '../model/ids.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { runBackend } from './backend-run.ts';
 import { TurnBudget } from './budget.ts';
@@ -42,8 +41,6 @@ export interface TurnParts {
 /** How long an interrupt waits for what runs, in milliseconds. */
 const SETTLE_MS = 10_000;
 
-const ITEMS_AT_ONCE = 200;
-
 /** Why the turn's own clock stopped it. */
 const OUT_OF_TIME = 'the time of the turn is used up';
 
@@ -66,7 +63,7 @@ export class RunningTurn {
   readonly #notes: ContextItem[] = [];
   #isEnding = false;
   #isLeftStanding = false;
-  /** Of the backend's patches, when it has ended. */
+  /** Of the backend's patches and commands, when it has ended. */
   #diff: EventOf<'turnDiffUpdated'> | undefined;
   /** What the turn runs under, whatever is set for later turns meanwhile. */
   #settings: ThreadSettings | undefined;
@@ -272,20 +269,7 @@ export class RunningTurn {
         const proposal = questions.find((each) => each.proposal.callId === callId)?.proposal;
         return proposal && { proposal, item: turn?.items.get(proposal.itemId) };
       },
-      earlierItems: () => (isResumed ? itemsOf(store, thread.threadId, this.id) : Promise.resolve([])),
+      earlierDiff: () => (isResumed ? (thread.accepted.turn?.diff ?? null) : null),
     };
-  }
-}
-
-async function itemsOf(store: ThreadStore, threadId: ThreadId, turnId: TurnId): Promise<readonly Item[]> {
-  const items: Item[] = [];
-  let from: From<number> | undefined;
-  for (;;) {
-    const query = { turnId, direction: 'asc' as const, limit: ITEMS_AT_ONCE, ...(from ? { from } : {}) };
-    const { rows, hasMore } = await store.items(threadId, query);
-    items.push(...rows.map(({ item }) => item));
-    const last = rows.at(-1);
-    if (!hasMore || !last) return items;
-    from = { key: last.seq, inclusive: false };
   }
 }

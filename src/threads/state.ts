@@ -22,6 +22,8 @@ export interface OpenTurn {
   readonly items: ReadonlyMap<ItemId, Item>;
   readonly lastMessage: ItemOf<'agentMessage'> | null;
   readonly questions: ReadonlyMap<ApprovalId, StandingQuestion>;
+  /** What it has done to files, as it was told last. */
+  readonly diff: string | null;
   /** Input that was accepted and not taken yet. */
   readonly steered: readonly EventOf<'steered'>[];
 }
@@ -87,8 +89,8 @@ function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
   if (event.type === 'turnStarted') {
     const { turnId: id, rootTurnId, startedAtMs, outputSchema, isCapped = false } = event;
-    const nothing = { isReviewing: false, items: new Map(), lastMessage: null, questions: new Map(), steered: [] };
-    return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, ...nothing };
+    const nothing = { isReviewing: false, items: new Map(), lastMessage: null, questions: new Map() };
+    return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, ...nothing, steered: [], diff: null };
   }
   if (!turn || !('turnId' in event) || event.turnId !== turn.id) return turn;
   switch (event.type) {
@@ -126,6 +128,8 @@ function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTu
       questions.delete(event.approvalId);
       return { ...turn, questions };
     }
+    case 'turnDiffUpdated':
+      return { ...turn, diff: event.diff };
     case 'steered':
       return { ...turn, steered: [...turn.steered, event], isCapped: turn.isCapped || event.isCapped === true };
     default:

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type FileChange, PatchProblem } from '../../src/agent/patch/change.ts';
-import { earlierDifferences } from '../../src/agent/patch/earlier.ts';
+import { objectId } from '../../src/agent/patch/diff-text.ts';
 import { type FilePlan, planChanges } from '../../src/agent/patch/plan.ts';
 import type { Reach } from '../../src/agent/patch/reach.ts';
+import { restoredFiles } from '../../src/agent/patch/restored.ts';
 import { TurnDiff } from '../../src/agent/patch/turn-diff.ts';
 import { isAppError } from '../../src/base/errors.ts';
 import { NO_LEFTOVERS } from '../../src/base/leftovers.ts';
 import { isInside } from '../../src/fs/containment.ts';
 import { changeFiles } from '../../src/fs/file-set.ts';
-import type { ItemOf } from '../../src/model/item.ts';
 import { Queues } from '../../src/rpc/queues.ts';
 
 const RUNS = Number(process.env.PATCH_RUNS ?? 60);
@@ -108,7 +108,6 @@ test('random patches do what they say, or nothing', { timeout: 120_000 }, async 
         await mkdir(join(folder, 'd'));
         for (const [name, text] of files) await writeFile(join(folder, name), text);
         const before = new Map(files);
-        const items: ItemOf<'fileChange'>[] = [];
         const diff = new TurnDiff();
         for (const changes of patches) {
           const next = expected(files, changes);
@@ -118,10 +117,6 @@ test('random patches do what they say, or nothing', { timeout: 120_000 }, async 
           expect(sorted(await filesIn(folder))).toEqual(sorted(files));
           if (!plan) continue;
           diff.add(plan.differences);
-          items.push({
-            ...{ type: 'fileChange', id: 'i', changes: [...plan.changes], status: 'completed' },
-            ...{ startedAtMs: 1, completedAtMs: 2 },
-          });
         }
         const isSame = JSON.stringify(sorted(before)) === JSON.stringify(sorted(files));
         if (isSame) expect(diff.text(folder)).toBe('');
@@ -129,9 +124,9 @@ test('random patches do what they say, or nothing', { timeout: 120_000 }, async 
         const again = new TurnDiff();
         const read = async (name: string) => {
           const text = files.get(name.slice(folder.length + 1));
-          return text === undefined ? null : { text, mode: 0o644 };
+          return text === undefined ? null : { id: objectId(text), text, mode: 0o644 };
         };
-        for (const differences of await earlierDifferences(items, read)) again.add(differences);
+        again.restore(await restoredFiles(diff.text(folder), folder, read));
         expect(again.text(folder)).toBe(diff.text(folder));
       } finally {
         await rm(folder, { recursive: true });

@@ -1,8 +1,6 @@
 // What a turn has done to files so far, as git shows it: from what they were before their first change to what they are now.
 
-import { createHash } from 'node:crypto';
-import { isAbsolute, relative } from 'node:path';
-import { unifiedDiff } from './line-diff.ts';
+import { type Content, type FilePair, isSame, leastLength, objectId, sectionOf } from './diff-text.ts';
 
 export interface FileState {
   readonly text: string;
@@ -19,29 +17,41 @@ export interface FileDifference {
   readonly after: FileState | null;
 }
 
+/** A file that was found to be another one than at the last `mark`, by whoever it was changed. */
+export interface Observation {
+  /** Absolute. */
+  readonly path: string;
+  /** At the mark. */
+  readonly before: Content | null;
+  readonly after: Content | null;
+}
+
+/** What has been known of a file since before the server was started anew. */
+export interface Restored extends Observation {
+  readonly origin: string;
+}
+
 /** Characters of one turn's diff; files whose hunks would go beyond are only named. */
 const MAX_DIFF = 1024 * 1024;
 
 /** Characters of texts that are kept in memory for one turn; files beyond are only named. */
 const MAX_KEPT = 32 * 1024 * 1024;
 
-/** Of a file's content: what git calls it, and the text itself as long as there is room. */
-interface Content {
-  readonly id: string;
-  readonly mode: number;
-  readonly text: string | undefined;
-}
-
-interface Tracked {
+interface Tracked extends FilePair {
   /** What it was called before the turn. */
   readonly origin: string;
-  readonly before: Content | null;
+  before: Content | null;
   after: Content | null;
+  /** It was known before the mark: nothing that is found later says what it was at first. */
+  isOlder: boolean;
+  /** It was found, not patched: where it came from is not known. */
+  readonly isFound?: true;
 }
 
 /** With its hunks, as it was worked out last: comparing is what takes time, and most files stay as they are. */
 interface Section {
   readonly cwd: string;
+  readonly before: Content | null;
   readonly after: Content | null;
   /** Null: it is too long. */
   readonly text: string | null;
@@ -50,7 +60,7 @@ interface Section {
 export class TurnDiff {
   /** By the path that a file has now, or had when it was removed. */
   readonly #files = new Map<string, Tracked>();
-  readonly #sections = new WeakMap<Tracked, Section>();
+  readonly #sections = new WeakMap<object, Section>();
   readonly #mostKept: number;
   #kept = 0;
 
@@ -60,6 +70,11 @@ export class TurnDiff {
 
   get isEmpty(): boolean {
     return this.#files.size === 0;
+  }
+
+  /** Of all files that were changed, also those that are as they were. */
+  get paths(): readonly string[] {
+    return [...this.#files.keys()];
   }
 
   /** To be called for each patch that was made, with all its files. */
@@ -75,34 +90,75 @@ export class TurnDiff {
     }
   }
 
+  /** From now on `observe` is told what files were at this moment. */
+  mark(): void {
+    for (const file of this.#files.values()) file.isOlder = true;
+  }
+
+  /** To be called for all files that are not as they were at the mark. */
+  observe(found: readonly Observation[]): void {
+    for (const { path, before, after } of found) {
+      const known = this.#files.get(path);
+      if (!known) {
+        const pair = { before: this.#held(before), after: this.#held(after) };
+        this.#files.set(path, { origin: path, ...pair, isOlder: false, isFound: true });
+        continue;
+      }
+      // A patch has seen it only after something else had changed it.
+      if (!known.isOlder && known.origin === path) known.before = this.#held(before, known.before);
+      known.after = this.#held(after, known.after);
+    }
+  }
+
+  /** A file that is known already, as it is now. */
+  look(path: string, after: Content | null): void {
+    const known = this.#files.get(path);
+    if (known) known.after = this.#held(after, known.after);
+  }
+
+  restore(files: readonly Restored[]): void {
+    for (const { path, origin, before, after } of files)
+      this.#files.set(path, { origin, before: this.#held(before), after: this.#held(after), isOlder: true });
+  }
+
   #note(path: string, before: FileState | null, after: FileState | null): void {
     const known = this.#files.get(path);
     if (known) known.after = this.#content(after, known.after);
-    else this.#files.set(path, { origin: path, before: this.#content(before), after: this.#content(after) });
+    else
+      this.#files.set(path, {
+        ...{ origin: path, before: this.#content(before), after: this.#content(after) },
+        isOlder: false,
+      });
+  }
+
+  #content(state: FileState | null, instead: Content | null = null): Content | null {
+    return this.#held(state && { id: objectId(state.text), ...state }, instead);
   }
 
   /** `instead`: what is no longer needed. */
-  #content(state: FileState | null, instead: Content | null = null): Content | null {
+  #held(content: Content | null, instead: Content | null = null): Content | null {
+    if (content === instead) return content;
     this.#kept -= instead?.text?.length ?? 0;
-    if (state === null) return null;
-    const isKept = this.#kept + state.text.length <= this.#mostKept;
-    if (isKept) this.#kept += state.text.length;
-    return { id: objectId(state), mode: state.mode, text: isKept ? state.text : undefined };
+    if (content?.text === undefined) return content;
+    const isKept = this.#kept + content.text.length <= this.#mostKept;
+    if (isKept) this.#kept += content.text.length;
+    return isKept ? content : { ...content, text: undefined };
   }
 
   #rename(from: string, to: string, before: FileState | null, after: FileState | null): void {
     const known = this.#files.get(from);
     this.#files.delete(from);
-    const origin = known ?? { origin: from, before: this.#content(before) };
+    const origin = known ?? { origin: from, before: this.#content(before), isOlder: false };
     const now = this.#content(after, known?.after);
     // What came in this turn has no earlier name that counts.
-    this.#files.set(to, { origin: origin.before === null ? to : origin.origin, before: origin.before, after: now });
+    const name = origin.before === null ? to : origin.origin;
+    this.#files.set(to, { origin: name, before: origin.before, after: now, isOlder: origin.isOlder });
   }
 
   /** Paths below `cwd` are relative to it. Empty when nothing is left of all changes. */
   text(cwd: string): string {
     let room = MAX_DIFF;
-    const sections = [...this.#files]
+    const sections = [...withMoves(this.#files)]
       .filter(([path, file]) => !isSame(path, file))
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([path, file]) => {
@@ -114,53 +170,30 @@ export class TurnDiff {
     return sections.join('');
   }
 
-  #section(path: string, file: Tracked, cwd: string): string | null {
+  #section(path: string, file: FilePair, cwd: string): string | null {
     const known = this.#sections.get(file);
-    if (known?.cwd === cwd && known.after === file.after) return known.text;
+    if (known?.cwd === cwd && known.before === file.before && known.after === file.after) return known.text;
     const text = sectionOf(path, file, cwd, true);
-    const section = { cwd, after: file.after, text: text.length > MAX_DIFF ? null : text };
+    const section = { cwd, before: file.before, after: file.after, text: text.length > MAX_DIFF ? null : text };
     this.#sections.set(file, section);
     return section.text;
   }
 }
 
-/** Known without comparing: a file that came or went is shown whole. */
-const leastLength = ({ before, after }: Tracked): number =>
-  before === null || after === null ? ((before ?? after)?.text?.length ?? 0) : 0;
-
-const isSame = (path: string, { origin, before, after }: Tracked): boolean =>
-  before === null ? after === null : after !== null && path === origin && before.id === after.id;
-
-function sectionOf(path: string, { origin, before, after }: Tracked, cwd: string, withHunks: boolean): string {
-  const [from, to] = [`a/${nameIn(origin, cwd)}`, `b/${nameIn(path, cwd)}`];
-  const [oldText, newText] = [textOf(before), textOf(after)];
-  const isRenamed = before !== null && before.id === after?.id;
-  const lines = [`diff --git ${from} ${to}`];
-  if (before === null) lines.push(`new file mode ${modeOf(after)}`);
-  if (after === null) lines.push(`deleted file mode ${modeOf(before)}`);
-  if (isRenamed) lines.push('similarity index 100%', `rename from ${from.slice(2)}`, `rename to ${to.slice(2)}`);
-  else lines.push(`index ${before?.id ?? NO_CONTENT}..${after?.id ?? NO_CONTENT}`);
-  const [shownFrom, shownTo] = [before === null ? '/dev/null' : from, after === null ? '/dev/null' : to];
-  if (isRenamed || (oldText === '' && newText === '')) return `${lines.join('\n')}\n`;
-  if (!withHunks || oldText === undefined || newText === undefined)
-    return `${lines.join('\n')}\nBinary files ${shownFrom} and ${shownTo} differ\n`;
-  return `${lines.join('\n')}\n--- ${shownFrom}\n+++ ${shownTo}\n${unifiedDiff(oldText, newText)}`;
-}
-
-/** Undefined: it was not kept. */
-const textOf = (content: Content | null): string | undefined => (content === null ? '' : content.text);
-
-function nameIn(path: string, cwd: string): string {
-  const way = relative(cwd, path);
-  return way === '..' || way.startsWith('../') || isAbsolute(way) ? path : way;
-}
-
-const modeOf = (content: Content | null): string => ((content?.mode ?? 0) & 0o111 ? '100755' : '100644');
-
-const NO_CONTENT = '0'.repeat(40);
-
-/** The name that git gives to a file's content. */
-function objectId(state: FileState): string {
-  const bytes = Buffer.from(state.text);
-  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
+/** A file that was found gone, and one that was found new with the same content, are one that was moved. */
+function withMoves(files: ReadonlyMap<string, Tracked>): ReadonlyMap<string, FilePair> {
+  const gone = new Map<string, [string, Tracked]>();
+  for (const [path, file] of files)
+    if (file.isFound && file.before && !file.after) gone.set(file.before.id, [path, file]);
+  if (gone.size === 0) return files;
+  const shown = new Map<string, FilePair>(files);
+  for (const [path, file] of files) {
+    const from = file.isFound && !file.before && file.after ? gone.get(file.after.id) : undefined;
+    if (!from) continue;
+    const [origin, { before }] = from;
+    gone.delete(before?.id ?? '');
+    shown.delete(origin);
+    shown.set(path, { origin, before, after: file.after });
+  }
+  return shown;
 }

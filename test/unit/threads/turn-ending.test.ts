@@ -29,6 +29,7 @@ function endOf(isAsked: boolean, isRecovered: boolean) {
     lastMessage: null,
     questions: new Map(isAsked ? [[PROPOSAL.id, { proposal: PROPOSAL, requestId: 1, seq: 2 }]] : []),
     steered: [],
+    diff: null,
   };
   const thread = { meta: { readState: { firstUnread: null, revision: 'r' } }, head: 9, turn } as unknown as LiveThread;
   const ending = { end: { status: 'interrupted' as const }, atMs: 5, texts: new Map(), isRecovered, context: [] };

@@ -1,0 +1,206 @@
+// A folder in a git repository at one moment: a copy of its index says what most files were, the others are read.
+
+import { copyFile, mkdir, rm, stat, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { AppError, codeOf, isAppError } from '../../base/errors.ts';
+import type { Leftovers } from '../../base/leftovers.ts';
+import { temporaryName } from '../../fs/replacement.ts';
+import { isWithin } from '../../sandbox/policy.ts';
+import type { Content } from '../patch/diff-text.ts';
+import type { Observation } from '../patch/turn-diff.ts';
+import { contentOf, FileContents } from './contents.ts';
+import { type GitParts, git } from './git.ts';
+import { parseStatus, type StatusEntry } from './git-status.ts';
+import { type Changes, MAX_CHANGED, type Snapshot } from './snapshot.ts';
+
+export interface SnapshotParts extends GitParts {
+  readonly contents: FileContents;
+  readonly leftovers: Leftovers;
+  /** Neither read nor named. */
+  readonly isHidden: (path: string) => boolean;
+}
+
+const STATUS = [
+  ...['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all'],
+  ...['--', '.'],
+];
+
+/**
+ * `root` is a real path. Rejects as *unavailable* where git does not work, and as *cancelled*. The index of the repository is only
+ * read, and programs that its settings name are not run.
+ */
+export async function gitSnapshot(root: string, parts: SnapshotParts, signal: AbortSignal): Promise<Snapshot> {
+  const [places, filters] = await Promise.all([
+    git(['rev-parse', '--show-toplevel', '--git-path', 'index'], { cwd: root }, parts, signal),
+    filterNames(root, parts, signal),
+  ]);
+  const [top = '', indexPlace = ''] = places.toString('utf8').split('\n');
+  // The settings of a repository can say that its files lie elsewhere.
+  if (!isWithin(root, top)) throw new AppError('unavailable', `${root} does not lie in its repository`);
+  const folder = join(tmpdir(), temporaryName());
+  const forget = parts.leftovers.note(folder);
+  const snapshot = new GitSnapshot(root, top, filters, folder, forget, parts);
+  try {
+    await snapshot.take(resolve(root, indexPlace), signal);
+    return snapshot;
+  } catch (error) {
+    await snapshot.close();
+    throw error;
+  }
+}
+
+/** Of what would be run to turn files into what git keeps; most repositories have none. */
+async function filterNames(root: string, parts: GitParts, signal: AbortSignal): Promise<string[]> {
+  const listed = await git(['config', '--list', '--name-only', '-z'], { cwd: root }, parts, signal);
+  const names = listed.toString('utf8').split('\0');
+  const filters = names.flatMap((name) => /^filter\.([^]*)\.[a-z]+$/.exec(name)?.[1] ?? []);
+  return [...new Set(filters)];
+}
+
+class GitSnapshot implements Snapshot {
+  readonly #root: string;
+  readonly #top: string;
+  readonly #parts: SnapshotParts;
+  readonly #folder: string;
+  readonly #forget: () => void;
+  readonly #filters: readonly string[];
+  /** Of files that the index does not tell about. */
+  readonly #read = new Map<string, Content | null>();
+  readonly #blobs = new Map<string, Content>();
+  #takenAtMs = 0;
+
+  constructor(
+    root: string,
+    top: string,
+    filters: readonly string[],
+    folder: string,
+    forget: () => void,
+    parts: SnapshotParts,
+  ) {
+    this.#root = root;
+    this.#top = top;
+    this.#filters = filters;
+    this.#folder = folder;
+    this.#forget = forget;
+    this.#parts = parts;
+  }
+
+  async take(index: string, signal: AbortSignal): Promise<void> {
+    await mkdir(this.#folder, { mode: 0o700 });
+    await copyIndex(index, this.#index);
+    this.#takenAtMs = Date.now();
+    const entries = await this.#status(signal);
+    if (entries.size > MAX_CHANGED * 10) throw new AppError('unavailable', 'too many files are not in the index');
+    this.#parts.contents.begin();
+    for (const path of entries.keys()) this.#read.set(path, await this.#parts.contents.now(path));
+  }
+
+  async changes(signal: AbortSignal): Promise<Changes> {
+    const entries = await this.#status(signal);
+    // What was there before comes first: that is what people wrote.
+    const wasThere = (path: string) => this.#read.has(path) || entries.get(path)?.kind === 'changed';
+    const [known, added] = [true, false].map((is) => [...entries.keys()].filter((path) => wasThere(path) === is));
+    const gone = [...this.#read.keys()].filter((path) => !entries.has(path));
+    const paths = [...(known ?? []), ...gone, ...(added ?? [])];
+    this.#parts.contents.begin();
+    const files: Observation[] = [];
+    let leftOut = 0;
+    await this.#loadBlobs(entries, signal);
+    for (const path of paths) {
+      if (files.length >= MAX_CHANGED) {
+        leftOut += 1;
+        continue;
+      }
+      const found = await this.#observe(path, entries.get(path));
+      if (found) files.push(found);
+    }
+    return { files, leftOut };
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true }).catch(() => {});
+    this.#forget();
+  }
+
+  async #observe(path: string, entry: StatusEntry | undefined): Promise<Observation | undefined> {
+    const isRead = this.#read.has(path);
+    // What is no longer ignored was there before.
+    if (!isRead && entry?.kind === 'other' && (await FileContents.isOlderThan(path, this.#takenAtMs))) return undefined;
+    const before = isRead ? (this.#read.get(path) ?? null) : this.#committed(entry);
+    return { path, before, after: await this.#parts.contents.now(path) };
+  }
+
+  /** As the index has it. */
+  #committed(entry: StatusEntry | undefined): Content | null {
+    if (entry?.kind !== 'changed') return null;
+    const { mode, blob: id } = entry;
+    return { id, mode, text: this.#blobs.get(id)?.text };
+  }
+
+  get #index(): string {
+    return join(this.#folder, 'index');
+  }
+
+  get #call() {
+    // Without them files count as what lies on disk.
+    const off = this.#filters.flatMap((name) => [
+      ...[`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`],
+      `filter.${name}.required=false`,
+    ]);
+    return { cwd: this.#root, index: this.#index, settings: off };
+  }
+
+  async #status(signal: AbortSignal): Promise<Map<string, StatusEntry>> {
+    const entries = parseStatus(await git(STATUS, this.#call, this.#parts, signal));
+    const named = [...entries].map(([name, entry]) => [join(this.#top, name), entry] as const);
+    return new Map(named.filter(([path]) => isWithin(path, this.#root) && !this.#parts.isHidden(path)));
+  }
+
+  /** What the files were, from where git keeps it. */
+  async #loadBlobs(entries: ReadonlyMap<string, StatusEntry>, signal: AbortSignal): Promise<void> {
+    const wanted = new Map<string, number>();
+    for (const [path, entry] of entries)
+      if (
+        entry.kind === 'changed' &&
+        !this.#read.has(path) &&
+        !this.#blobs.has(entry.blob) &&
+        wanted.size < MAX_CHANGED
+      )
+        wanted.set(entry.blob, entry.mode);
+    if (wanted.size === 0) return;
+    const input = `${[...wanted.keys()].join('\n')}\n`;
+    try {
+      const answer = await git(['cat-file', '--batch'], { ...this.#call, input }, this.#parts, signal);
+      for (const [blob, bytes] of blobsIn(answer)) this.#blobs.set(blob, contentOf(bytes, wanted.get(blob) ?? 0));
+    } catch (error) {
+      // Too much of it: the files are only named.
+      if (!isAppError(error, 'unavailable')) throw error;
+    }
+  }
+}
+
+/** Of `git cat-file --batch`: a line with id, kind and size, the bytes, a line feed; a missing one has only the line. */
+export function* blobsIn(answer: Buffer): Generator<readonly [string, Buffer]> {
+  for (let at = 0; at < answer.length; ) {
+    const end = answer.indexOf('\n', at);
+    if (end < 0) return;
+    const [id = '', kind, size] = answer.toString('latin1', at, end).split(' ');
+    at = end + 1;
+    if (size === undefined) continue;
+    const length = Number(size);
+    if (kind === 'blob') yield [id, answer.subarray(at, at + length)];
+    at += length + 1;
+  }
+}
+
+/** With its time: by that git tells which entries may have been changed within the same moment. */
+async function copyIndex(from: string, to: string): Promise<void> {
+  try {
+    await copyFile(from, to);
+    const { atimeMs, mtimeMs } = await stat(from);
+    await utimes(to, Math.floor(atimeMs) / 1000, Math.floor(mtimeMs) / 1000);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw new AppError('unavailable', `the index cannot be read (${codeOf(error)})`);
+  }
+}
