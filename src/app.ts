@@ -42,6 +42,7 @@ import { Queues } from './rpc/queues.ts';
 import { type Route, Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
+import { Doors } from './sandbox/doors.ts';
 import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
 import { createSkillsRoom } from './skills/room.ts';
 import { approvalHandlers } from './threads/approval-handlers.ts';
@@ -139,6 +140,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const leftovers = await openLeftovers(join(directory, 'leftovers'), log);
     const commits = { queues: new Queues(), leftovers };
     const sandbox = noting(leftovers, options.sandbox ?? createSandboxProbe());
+    const doors = new Doors(join(directory, 'net'), log);
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
     const broker = new ApprovalBroker({
@@ -153,7 +155,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const tools = {
       broker,
       prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
-      runner: { children, sandbox, clock },
+      runner: { children, sandbox, doors, clock },
       commits,
       clock,
       environment: programEnvironment,
@@ -247,10 +249,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...permissionProfileHandlers({ config, cwd }),
       ...approvalHandlers({ registry, broker, recovered: recover }),
       ...policyHandlers({ registry, settings, tools }),
-      ...processHandlers({
-        ...{ children, sandbox, config, cwd, hidden, isBelow, clock, log },
-        environment: programEnvironment,
-      }),
+      ...processHandlers({ ...tools.runner, config, cwd, hidden, isBelow, log, environment: programEnvironment }),
       ...files.routes,
       ...mcpRoutes(mcp, registry, clock),
       ...skills.routes,
@@ -288,6 +287,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await files.close();
         await skills.close();
         await children.close();
+        await doors.close();
         await history.close();
         await ownership.close();
       }),

@@ -1,10 +1,15 @@
 // Lists the permission profiles, and which of them the one who asks may choose.
 
 import { resolve } from 'node:path';
+import { isAppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
+import { allowsNetwork } from '../config/ceiling.ts';
 import type { ConfigSource } from '../config/load.ts';
-import { isWithin, modeOfProfile, PROFILE_IDS } from '../config/profiles.ts';
-import { barredMode } from '../config/required.ts';
+import { BUILT_IN_PROFILES, isWithin, modeOfPolicy, profileOf } from '../config/profiles.ts';
+import { checkRequiredSandbox } from '../config/required.ts';
+import type { Config } from '../config/schema.ts';
+import { isTable } from '../config/tables.ts';
+import { hasNetwork } from '../model/policy.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { permissionProfileMethods } from './methods.ts';
 
@@ -24,15 +29,37 @@ export interface ProfileParts {
 export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[] {
   return implement(permissionProfileMethods, {
     permissionProfileList: async (params, { session }) => {
-      const { remote } = await config.load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
-      const ceiling = session.principal.isLocal ? 'danger-full-access' : remote.sandbox;
-      const profiles = PROFILE_IDS.map((id) => {
-        const mode = modeOfProfile(id);
-        const beyond = isWithin(mode, ceiling) ? null : `remote clients may have at most ${ceiling} here`;
-        const reason = barredMode(mode, config.requirements) ?? beyond;
-        return { id, description: DESCRIPTIONS.get(id) ?? null, allowed: reason === null, reason };
+      const loaded = await config.load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
+      const known = BUILT_IN_PROFILES.map(([id]) => id);
+      const configured = Object.keys(loaded.permissions).filter((id) => !known.includes(id));
+      const profiles = [...known, ...configured.sort()].map((id) => {
+        const { description = null, reason } = judged(id, loaded, config, session.principal.isLocal);
+        return { id, description: DESCRIPTIONS.get(id) ?? description, allowed: reason === null, reason };
       });
       return pageOf(profiles, params);
     },
   });
+}
+
+/** Whether the profile can be enforced, and whether the one who asks may have it. */
+function judged(
+  id: string,
+  loaded: Config,
+  { requirements }: ProfileParts['config'],
+  isLocal: boolean,
+): { readonly description?: string | null; readonly reason: string | null } {
+  try {
+    const { sandboxPolicy, description } = profileOf(loaded, id);
+    const ceiling = isLocal ? 'danger-full-access' : loaded.remote.sandbox;
+    const isWide = hasNetwork(sandboxPolicy) && !allowsNetwork(loaded);
+    const isBeyond = !isWithin(modeOfPolicy(sandboxPolicy), ceiling) || (isWide && !isLocal);
+    checkRequiredSandbox(sandboxPolicy, requirements);
+    const most = isWide && isWithin(modeOfPolicy(sandboxPolicy), ceiling) ? 'no network' : `at most ${ceiling}`;
+    return { description, reason: isBeyond ? `remote clients may have ${most} here` : null };
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    const table = loaded.permissions[id];
+    const description = isTable(table) && typeof table.description === 'string' ? table.description : null;
+    return { description, reason: isLocal ? error.message : 'it cannot be used here' };
+  }
 }

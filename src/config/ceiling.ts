@@ -1,7 +1,7 @@
 // The operator's ceiling over threads of remote principals: what is wider is forbidden, never narrowed in silence.
 
 import { AppError } from '../base/errors.ts';
-import type { ApprovalPolicy, SandboxPolicy } from '../model/policy.ts';
+import { type ApprovalPolicy, hasNetwork } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { isWithin, modeOfPolicy } from './profiles.ts';
 import type { Config } from './schema.ts';
@@ -45,12 +45,8 @@ function tooWide(what: string, allowed: string): AppError {
   return new AppError('forbidden', `${what} is beyond what remote clients may have here: ${allowed}`);
 }
 
-function hasNetwork(policy: SandboxPolicy): boolean {
-  return (policy.type === 'readOnly' || policy.type === 'workspaceWrite') && policy.networkAccess;
-}
-
 /** Within the ceiling there is as much network as the operator gives to threads anyway. */
-function allowsNetwork({ remote, sandbox_workspace_write }: Config): boolean {
+export function allowsNetwork({ remote, sandbox_workspace_write }: Config): boolean {
   return remote.sandbox === 'danger-full-access' || sandbox_workspace_write.network_access;
 }
 

@@ -9,7 +9,7 @@ import { originsOf } from './layers.ts';
 import type { ConfigSource, ConfigState } from './load.ts';
 import { masked } from './masking.ts';
 import { configMethods, type configRead, type configWarning } from './methods.ts';
-import { modeOfProfile, PROFILE_IDS } from './profiles.ts';
+import { BUILT_IN_PROFILES } from './profiles.ts';
 import { defaultProviderId } from './providers.ts';
 import { barredMode } from './required.ts';
 import type { Requirements } from './requirements.ts';
@@ -117,7 +117,7 @@ const GRANULAR = {
 /** The settings go to those who may read the others. */
 function shownRequirements(requirements: Requirements, { permissions }: Principal) {
   const { approvalPolicies, sandboxModes, settings } = requirements;
-  const profiles = PROFILE_IDS.map((id) => [id, barredMode(modeOfProfile(id), requirements) === undefined] as const);
+  const profiles = BUILT_IN_PROFILES.map(([id, mode]) => [id, barredMode(mode, requirements) === undefined] as const);
   return {
     allowedApprovalPolicies: approvalPolicies?.map((each) => (each === 'granular' ? GRANULAR : each)) ?? null,
     allowedSandboxModes: sandboxModes ? [...sandboxModes] : null,

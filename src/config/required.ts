@@ -2,10 +2,10 @@
 
 import { relative } from 'node:path';
 import { AppError } from '../base/errors.ts';
-import type { SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import { type HeldPolicy, hasNetwork, type SandboxMode } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { IsBelow } from './ceiling.ts';
-import { modeOfPolicy, modeOfProfile, PROFILE_IDS } from './profiles.ts';
+import { modeOfPolicy, modeOfProfile } from './profiles.ts';
 import type { Requirements } from './requirements.ts';
 import { isTable, merged, type Table } from './tables.ts';
 
@@ -44,7 +44,7 @@ function configuredMode({
   default_permissions: profile,
 }: Readonly<Record<string, unknown>>): unknown {
   if (mode) return mode;
-  return typeof profile === 'string' && PROFILE_IDS.includes(profile) ? modeOfProfile(profile) : 'workspace-write';
+  return (typeof profile === 'string' ? modeOfProfile(profile) : undefined) ?? 'workspace-write';
 }
 
 function nearestBelow(mode: unknown, allowed: readonly SandboxMode[]): SandboxMode {
@@ -59,17 +59,18 @@ export function barredMode(mode: SandboxMode, requirements: Requirements | undef
 }
 
 /** Throws as *forbidden* for commands that may touch more than the administrator allows. */
-export function checkRequiredSandbox(policy: SandboxPolicy, requirements: Requirements | undefined): void {
+export function checkRequiredSandbox(policy: HeldPolicy, requirements: Requirements | undefined): void {
   const barred = barredMode(modeOfPolicy(policy), requirements);
   if (barred) throw new AppError('forbidden', `sandbox ${modeOfPolicy(policy)} is not allowed: ${barred}`);
   const table = requirements?.settings.sandbox_workspace_write;
-  const hasNetwork = (policy.type === 'workspaceWrite' || policy.type === 'readOnly') && policy.networkAccess;
-  if (hasNetwork && isTable(table) && table.network_access === false) throw forbidden('network access', requirements);
+  const isConfined = policy.type === 'workspaceWrite' || policy.type === 'readOnly';
+  if (isConfined && hasNetwork(policy) && isTable(table) && table.network_access === false)
+    throw forbidden('network access', requirements);
 }
 
 /** The first of the folders that could be written to under the policy and must not be. */
 export async function barredFolder(
-  policy: SandboxPolicy,
+  policy: HeldPolicy,
   folders: readonly string[],
   requirements: Requirements | undefined,
   isBelow: IsBelow,

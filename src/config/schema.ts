@@ -142,6 +142,8 @@ export const Config = schema(() =>
     backend: unset(z.enum(['mock', 'unavailable', 'runtime', 'external'])),
     model: unset(z.string()),
     model_provider: unset(z.string()),
+    /** Which model reviews; the thread's own where none is named. */
+    review_model: unset(z.string()),
     model_providers: z.record(z.string(), ModelProviderEntry()).default({}),
     /** By the names that tools are called with. */
     mcp_servers: z.record(z.string(), McpServerEntry()).default({}),
@@ -162,6 +164,8 @@ export const Config = schema(() =>
     sandbox_workspace_write: SandboxWorkspaceWrite().prefault({}),
     /** The name of a permission profile; `sandbox_mode` goes before it. */
     default_permissions: unset(z.string()),
+    /** Permission profiles by name: which paths and hosts commands are given. Each is read when it is chosen. */
+    permissions: z.record(z.string(), z.unknown()).default({}),
     /** Replaces the built-in instructions of the agent. */
     instructions: unset(z.string()),
     developer_instructions: unset(z.string()),

@@ -2,9 +2,15 @@
 
 import { dirname } from 'node:path';
 import { AppError } from '../base/errors.ts';
-import type { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../model/policy.ts';
+import {
+  type ApprovalPolicy,
+  type ApprovalsReviewer,
+  type HeldPolicy,
+  type SandboxMode,
+  sandboxPolicyOf,
+} from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
-import { modeOfProfile, policyOfMode, policyOfProfile, profileOfMode } from './profiles.ts';
+import { modeOfProfile, policyOfMode, profileOf, profileOfMode } from './profiles.ts';
 import { defaultProviderId, providerOf } from './providers.ts';
 import type { Config } from './schema.ts';
 
@@ -30,7 +36,8 @@ export const NO_MODEL = 'unconfigured';
 
 /**
  * The settings of a thread that is about to start in `cwd`, an absolute path. `fallbackModel` is the backend's own default.
- * Throws as *invalid* when the provider or profile does not exist, or both `permissions` and `sandbox` are given.
+ * Throws as *invalid* when the provider or profile does not exist, the profile cannot be enforced, or both `permissions` and
+ * `sandbox` are given.
  * Per-thread `config` overrides belong into `config` before: see `withOverrides`.
  */
 export function threadDefaults(
@@ -39,15 +46,16 @@ export function threadDefaults(
   wishes: ThreadWishes = {},
   fallbackModel: string = NO_MODEL,
 ): ThreadSettings {
+  const { roots, ...sandbox } = sandboxOf(config, cwd, wishes);
   return {
     model: wishes.model ?? config.model ?? fallbackModel,
     modelProvider: providerOf(config, wishes.modelProvider ?? defaultProviderId(config)).id,
     cwd,
-    workspaceRoots: [...(wishes.workspaceRoots ?? [cwd])],
+    workspaceRoots: [...new Set([...(wishes.workspaceRoots ?? [cwd]), ...roots])],
     hasEnvironment: true,
     approvalPolicy: wishes.approvalPolicy ?? config.approval_policy ?? 'on-request',
     approvalsReviewer: wishes.approvalsReviewer ?? config.approvals_reviewer ?? 'user',
-    ...sandboxOf(config, cwd, wishes),
+    ...sandbox,
     effort: config.model_reasoning_effort,
     summary: config.model_reasoning_summary,
     serviceTier: wishes.serviceTier ?? config.service_tier,
@@ -65,33 +73,38 @@ function sandboxOf(
   config: Config,
   cwd: string,
   wishes: ThreadWishes,
-): Pick<ThreadSettings, 'sandboxPolicy' | 'permissionProfile'> {
+): Pick<ThreadSettings, 'sandboxPolicy' | 'permissionProfile'> & { readonly roots: readonly string[] } {
   if (wishes.permissions && wishes.sandbox) {
     throw new AppError('invalid', '`permissions` cannot be combined with `sandbox`');
   }
-  if (wishes.permissions) {
-    return {
-      sandboxPolicy: policyOfProfile(wishes.permissions),
-      permissionProfile: { id: wishes.permissions, extends: null },
-    };
+  const named = wishes.permissions ?? (wishes.sandbox ? undefined : namedProfile(config));
+  if (named) {
+    const { sandboxPolicy, permissionProfile, roots } = profileOf(config, named);
+    return { sandboxPolicy, permissionProfile, roots };
   }
-  if (wishes.sandbox) return { sandboxPolicy: policyOfMode(config, wishes.sandbox), permissionProfile: null };
+  const roots: readonly string[] = [];
+  if (wishes.sandbox) return { sandboxPolicy: policyOfMode(config, wishes.sandbox), permissionProfile: null, roots };
   const mode = configuredMode(config, cwd);
   const sandboxPolicy = policyOfMode(config, mode);
   const isPlain =
-    sandboxPolicy.type !== 'workspaceWrite' ||
-    JSON.stringify(sandboxPolicy) === JSON.stringify(policyOfProfile(profileOfMode(mode).id));
-  return { sandboxPolicy, permissionProfile: isPlain ? profileOfMode(mode) : null };
+    sandboxPolicy.type !== 'workspaceWrite' || JSON.stringify(sandboxPolicy) === JSON.stringify(sandboxPolicyOf(mode));
+  return { sandboxPolicy, permissionProfile: isPlain ? profileOfMode(mode) : null, roots };
 }
 
 /** What commands in `cwd` may touch where nothing else was asked for. */
-export function configuredPolicy(config: Config, cwd: string): SandboxPolicy {
-  return policyOfMode(config, configuredMode(config, cwd));
+export function configuredPolicy(config: Config, cwd: string): HeldPolicy {
+  const named = namedProfile(config);
+  return named ? profileOf(config, named).sandboxPolicy : policyOfMode(config, configuredMode(config, cwd));
+}
+
+/** Of those that the configuration itself describes; undefined: one that is always there, or a mode. */
+function namedProfile({ sandbox_mode: mode, default_permissions: named }: Config): string | undefined {
+  return mode || !named || modeOfProfile(named) ? undefined : named;
 }
 
 function configuredMode(config: Config, cwd: string): SandboxMode {
-  if (config.sandbox_mode) return config.sandbox_mode;
-  if (config.default_permissions) return modeOfProfile(config.default_permissions);
+  const named = config.default_permissions ? modeOfProfile(config.default_permissions) : undefined;
+  if (config.sandbox_mode ?? named) return (config.sandbox_mode ?? named) as SandboxMode;
   return trustOf(config, cwd) === 'trusted' ? 'workspace-write' : 'read-only';
 }
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { UserInput } from './input.ts';
-import { ApprovalPolicy, ApprovalsReviewer, SandboxPolicy } from './policy.ts';
+import { ApprovalPolicy, ApprovalsReviewer, HeldPolicy } from './policy.ts';
 import { type Infer, JsonObject, schema } from './schema.ts';
 import { TokenUsage, Turn } from './turn.ts';
 
@@ -29,7 +29,7 @@ export const ThreadSettings = schema(() =>
     hasEnvironment: z.boolean(),
     approvalPolicy: ApprovalPolicy(),
     approvalsReviewer: ApprovalsReviewer(),
-    sandboxPolicy: SandboxPolicy(),
+    sandboxPolicy: HeldPolicy(),
     permissionProfile: PermissionProfile().nullable(),
     effort: z.string().nullable(),
     summary: ReasoningSummary().nullable(),

@@ -8,10 +8,10 @@ import { childEnvironment } from '../children/environment.ts';
 import type { TerminalSize } from '../children/terminal.ts';
 import type { IsBelow } from '../config/ceiling.ts';
 import type { ConfigSource } from '../config/load.ts';
-import { policyOfProfile } from '../config/profiles.ts';
+import { profileOf } from '../config/profiles.ts';
 import { checkRequiredRoots, checkRequiredSandbox } from '../config/required.ts';
 import { configuredPolicy } from '../config/thread-defaults.ts';
-import type { SandboxPolicy } from '../model/policy.ts';
+import type { HeldPolicy } from '../model/policy.ts';
 import type { Session } from '../rpc/session.ts';
 import { confinementOf } from './confinement.ts';
 import type { ProcessSpec } from './live-process.ts';
@@ -116,7 +116,7 @@ async function checkFolderOf(principal: Principal, cwd: string, { config, isBelo
 }
 
 /** Rejects as *forbidden* what the administrator does not allow. */
-async function policyOf(params: ExecParams, cwd: string, parts: PlaceParts): Promise<SandboxPolicy> {
+async function policyOf(params: ExecParams, cwd: string, parts: PlaceParts): Promise<HeldPolicy> {
   const policy = await wantedPolicy(params, cwd, parts);
   const { requirements } = parts.config;
   checkRequiredSandbox(policy, requirements);
@@ -124,17 +124,17 @@ async function policyOf(params: ExecParams, cwd: string, parts: PlaceParts): Pro
   return policy;
 }
 
-async function wantedPolicy(params: ExecParams, cwd: string, { config }: PlaceParts): Promise<SandboxPolicy> {
+async function wantedPolicy(params: ExecParams, cwd: string, { config }: PlaceParts): Promise<HeldPolicy> {
   if (params.sandboxPolicy) return params.sandboxPolicy;
   return params.permissionProfile
-    ? policyOfProfile(params.permissionProfile)
+    ? profileOf(await config.load(cwd), params.permissionProfile).sandboxPolicy
     : configuredPolicy(await config.load(), cwd);
 }
 
 function specOf(
   params: ProgramParams,
   cwd: string,
-  policy: SandboxPolicy,
+  policy: HeldPolicy,
   parts: PlaceParts,
 ): Omit<ProcessSpec, 'cap' | 'timeoutMs'> {
   const changes = Object.entries(params.env ?? {}).map(([name, value]) => [name, value ?? undefined] as const);

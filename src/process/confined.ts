@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { AppError } from '../base/errors.ts';
 import { checkFolder, findProgram } from '../children/program.ts';
 import type { Started } from '../children/spawn.ts';
+import type { Doors } from '../sandbox/doors.ts';
 import { isSandboxed, type SandboxPolicy } from '../sandbox/policy.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { wrapCommand } from '../sandbox/wrap.ts';
@@ -28,13 +29,19 @@ export interface Confined {
   release(): void;
 }
 
+export interface ConfinedParts {
+  readonly sandbox: () => Promise<SandboxState>;
+  /** For commands that reach single hosts only; without it they are not run. */
+  readonly doors?: Pick<Doors, 'open'>;
+}
+
 /** Where handles begin in a program that `Children` starts. */
 const FIRST_HANDLE = 4;
 
 /** Rejects as *unavailable* when the policy asks for a sandbox and there is none, and as a start would for program and folder. */
 export async function confined(
   { argv, cwd, env, policy }: CommandSpec,
-  sandbox: () => Promise<SandboxState>,
+  { sandbox, doors }: ConfinedParts,
   hasTerminal: boolean,
 ): Promise<Confined> {
   if (!isSandboxed(policy))
@@ -55,7 +62,22 @@ export async function confined(
     firstHandle: FIRST_HANDLE,
     ...(sideChannel ? { statusDescriptor: 3 } : {}),
   };
-  return { ...(await wrapCommand(policy, request, state.tool)), sideChannel, isSandboxed: true };
+  const door = policy.hosts && !policy.network ? await doors?.open(policy.hosts) : undefined;
+  try {
+    const wrapped = await wrapCommand(
+      policy,
+      { ...request, ...(door ? { networkSocket: door.socket } : {}) },
+      state.tool,
+    );
+    const release = () => {
+      wrapped.release();
+      door?.release();
+    };
+    return { ...wrapped, release, sideChannel, isSandboxed: true };
+  } catch (error) {
+    door?.release();
+    throw error;
+  }
 }
 
 /** Starts what is confined; after its end, and when `clear` has settled because nothing of it is left, what it needed is released. */

@@ -1,21 +1,26 @@
 // From a policy as clients write it to what one command may touch.
 
 import { tmpdir } from 'node:os';
-import type { SandboxPolicy } from '../model/policy.ts';
-import type { SandboxPolicy as Confinement } from '../sandbox/policy.ts';
+import { type HeldPolicy, rulesOf } from '../model/policy.ts';
+import { type SandboxPolicy as Confinement, ruledPaths } from '../sandbox/policy.ts';
 
 /**
  * `roots`: the workspace, visible wherever it lies, and writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
  * command may see, such as the data directory and token files. `places`: where the roots led when they were chosen, if it is known.
  */
 export function confinementOf(
-  policy: SandboxPolicy,
+  policy: HeldPolicy,
   roots: readonly string[],
   hidden: readonly string[],
   places?: Readonly<Record<string, string>>,
 ): Confinement {
+  const { denied, readOnly, writable } = ruledPaths(policy, roots, places);
+  const hosts = rulesOf(policy)?.network;
   const base = {
     hidden,
+    ...(denied.length > 0 ? { denied } : {}),
+    ...(readOnly.length > 0 ? { readOnly } : {}),
+    ...(hosts ? { hosts } : {}),
     workspace: roots,
     ...(places ? { places } : {}),
     tmpdir: tmpdir(),
@@ -34,7 +39,7 @@ export function confinementOf(
       return {
         ...base,
         mode: 'workspace-write',
-        writableRoots: [...new Set([...roots, ...policy.writableRoots])],
+        writableRoots: writable,
         network: policy.networkAccess,
         excludeTmpdir: policy.excludeTmpdirEnvVar,
         excludeSlashTmp: policy.excludeSlashTmp,

@@ -7,6 +7,7 @@ import { type Deferred, deferred } from '../base/signals.ts';
 import type { ChildExit } from '../children/launch.ts';
 import type { Child, Children, Started, TerminalChild } from '../children/spawn.ts';
 import type { TerminalSize } from '../children/terminal.ts';
+import type { Doors } from '../sandbox/doors.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { Capture, type OnPiece } from './capture.ts';
 import { type CommandSpec, confined, SandboxReport, startConfined } from './confined.ts';
@@ -27,6 +28,7 @@ export interface ProcessSpec extends CommandSpec {
 export interface ProcessParts {
   readonly children: Children;
   readonly sandbox: () => Promise<SandboxState>;
+  readonly doors?: Pick<Doors, 'open'>;
   readonly clock: Clock;
 }
 
@@ -141,10 +143,10 @@ export class LiveProcess implements Closable {
   }
 
   async #start(spec: ProcessSpec): Promise<Running> {
-    const { children, sandbox } = this.#parts;
+    const { children } = this.#parts;
     const { cwd, env, terminal: size, takesInput } = spec;
     const { signal } = this.#owner;
-    const how = await confined(spec, sandbox, size !== undefined);
+    const how = await confined(spec, this.#parts, size !== undefined);
     const { argv, sideChannel, handles = [] } = how;
     const clear = (child: Started) => child.sweep();
     if (size) {

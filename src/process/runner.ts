@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { isAppError } from '../base/errors.ts';
 import type { Children } from '../children/spawn.ts';
 import type { TerminalSize } from '../children/terminal.ts';
+import type { Doors } from '../sandbox/doors.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { confined, startConfined } from './confined.ts';
 import { type ProcessInput, terminalInput } from './input.ts';
@@ -12,6 +13,8 @@ import { Run, type RunChild, type RunRequest, type RunResult, unstarted } from '
 export interface RunnerParts {
   readonly children: Children;
   readonly sandbox: () => Promise<SandboxState>;
+  /** For commands that reach single hosts only; without it they are not run. */
+  readonly doors?: Pick<Doors, 'open'>;
   readonly clock?: Clock;
 }
 
@@ -62,11 +65,11 @@ interface StartedCommand {
 
 async function start(
   request: StartRequest,
-  { children, sandbox }: RunnerParts,
+  { children, ...confinement }: RunnerParts,
   signal: AbortSignal,
 ): Promise<StartedCommand> {
   const { cwd, env, terminal: size } = request;
-  const how = await confined(request, sandbox, size !== undefined);
+  const how = await confined(request, confinement, size !== undefined);
   const { argv, sideChannel, handles = [] } = how;
   if (!size) {
     const program = { argv, sideChannel, handles, cwd, env, stdin: 'none', output: 'merged' } as const;

@@ -46,7 +46,8 @@ export async function layoutOf(
   for (const { path } of [...workspace, ...writable])
     await known.once(path, () => refuseFolderOfSockets(path, privates, covers));
   const inSight = (path: string) => !isCovered(path, covers, areaPaths);
-  const { present, names } = await protectedBelow(roots.filter(inSight));
+  const wanted = await keptIn(policy, roots, inSight);
+  const { present, names } = await protectedBelow(roots.filter(inSight), wanted);
   const kept = present.filter(inSight);
   const { path: cwd } = await locate(resolve(givenCwd));
   if (!inSight(cwd)) throw refusal(`the working directory is hidden from commands: ${cwd}`, cwd);
@@ -107,6 +108,17 @@ function refuseLinksBetween(areas: readonly Root[]): void {
       }
 }
 
+/** What is to stay as it is in what may be written; a root in it is mounted over it. */
+async function keptIn(
+  { readOnly = [] }: SandboxPolicy,
+  roots: readonly string[],
+  inSight: (path: string) => boolean,
+): Promise<string[]> {
+  const places = await Promise.all(readOnly.map((path) => locate(resolve(path))));
+  const real = places.map(({ path }) => path);
+  return real.filter((path) => inSight(path) && roots.some((root) => root !== path && isWithin(path, root)));
+}
+
 async function hiddenNow(
   policy: SandboxPolicy,
   known: KnownPlaces,
@@ -118,6 +130,10 @@ async function hiddenNow(
     if (isUnseen(path)) continue;
     if (!exists) throw refusal(`${given}, which commands must not see, is missing, and may be elsewhere`, given);
     found.push({ path, isFolder });
+  }
+  for (const given of policy.denied ?? []) {
+    const { path, exists, isFolder } = await known.hidden(given);
+    if (exists && !isUnseen(path) && !found.some((each) => each.path === path)) found.push({ path, isFolder });
   }
   return found;
 }

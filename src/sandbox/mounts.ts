@@ -5,6 +5,7 @@ import type { Handles } from './handles.ts';
 import type { Layout } from './layout.ts';
 import { isWithin, type SandboxPolicy } from './policy.ts';
 import type { PrivateFolders } from './private-folders.ts';
+import { wayOutFiles } from './way-out.ts';
 
 interface Mount {
   readonly path: string;
@@ -24,6 +25,7 @@ export async function mountOptions(
   layout: Layout,
   privates: PrivateFolders,
   handles: Handles,
+  networkSocket?: string,
 ): Promise<string[]> {
   const mounts = new Map<string, Mount>();
   const put = (mount: Mount) => void mounts.set(mount.path, mount);
@@ -43,6 +45,8 @@ export async function mountOptions(
   for (const path of layout.protected) bind(path, '--ro-bind');
   for (const { path, isFolder } of layout.hidden)
     put(isFolder ? { path, option: '--tmpfs', isSealed: true } : { path, option: '--ro-bind', source: '/dev/null' });
+  if (networkSocket !== undefined)
+    for (const [path, source] of wayOutFiles(networkSocket)) put({ path, option: '--ro-bind', source });
 
   const ordered = [...mounts.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
   return [

@@ -1,5 +1,9 @@
 // What a command may touch.
 
+import { join } from 'node:path';
+import type { HeldPolicy, NetworkRules } from '../model/policy.ts';
+import { rulesOf } from '../model/policy.ts';
+
 export type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
 
 export interface SandboxPolicy {
@@ -12,12 +16,18 @@ export interface SandboxPolicy {
   /** Where the roots led when they were chosen, if that is known; those that are not named led to themselves. */
   readonly places?: Readonly<Record<string, string>>;
   readonly network: boolean;
+  /** Without the network: hosts that can be reached all the same, by way of a proxy of ours. */
+  readonly hosts?: NetworkRules;
   /**
    * Absolute paths of files and folders that a command must not even see: the data directory, token files, folders of sockets.
    * They win over a writable root around them; a writable root inside one of them stays usable. One that is missing refuses every
    * command that could find it elsewhere.
    */
   readonly hidden: readonly string[];
+  /** The same for paths that may be missing: what is not there needs no hiding. */
+  readonly denied?: readonly string[];
+  /** Absolute paths that stay as they are in a writable folder around them; a writable root inside one of them stays usable. */
+  readonly readOnly?: readonly string[];
   /** The folder that TMPDIR names; writable under `workspace-write` unless excluded. */
   readonly tmpdir?: string;
   readonly excludeTmpdir: boolean;
@@ -46,4 +56,33 @@ export function isCovered(path: string, covers: readonly string[], roots: readon
     (cover) =>
       isWithin(path, cover) && !roots.some((root) => isWithin(path, root) && root !== cover && isWithin(root, cover)),
   );
+}
+
+/** What the rules of a policy say of a thread that works in these folders. */
+export interface RuledPaths {
+  readonly denied: readonly string[];
+  readonly readOnly: readonly string[];
+  /** All that may be written, the folders themselves among it. */
+  readonly writable: readonly string[];
+}
+
+/** `places`: where the folders led when they were chosen; those that are not named led to themselves. */
+export function ruledPaths(
+  policy: HeldPolicy,
+  roots: readonly string[],
+  places: Readonly<Record<string, string>> = {},
+): RuledPaths {
+  const isWriting = policy.type === 'workspaceWrite';
+  const more = isWriting ? policy.writableRoots : [];
+  const rules = rulesOf(policy);
+  if (!rules) return { denied: [], readOnly: [], writable: isWriting ? [...new Set([...roots, ...more])] : [] };
+  const { workspace } = rules;
+  const inEach = (paths: readonly string[]) =>
+    roots.flatMap((root) => paths.map((path) => join(places[root] ?? root, path)));
+  const own = workspace.isReadOnly ? [] : roots;
+  return {
+    denied: [...rules.denied, ...inEach(workspace.denied)],
+    readOnly: [...rules.readOnly, ...(workspace.isReadOnly ? roots : []), ...inEach(workspace.readOnly)],
+    writable: isWriting ? [...new Set([...own, ...inEach(workspace.write), ...more])] : [],
+  };
 }

@@ -13,10 +13,14 @@ export interface Protected {
   readonly names: readonly string[];
 }
 
-/** Rejects as *forbidden* when something cannot be protected where it is. `roots` are real paths. */
-export async function protectedBelow(roots: readonly string[]): Promise<Protected> {
+/**
+ * Rejects as *forbidden* when something cannot be protected where it is. `roots`, and `more` that is to be protected, are real
+ * paths.
+ */
+export async function protectedBelow(roots: readonly string[], more: readonly string[] = []): Promise<Protected> {
   const present: string[] = [];
-  const names = roots.flatMap((root) => PROTECTED_NAMES.map((name) => join(root, name)));
+  const own = roots.flatMap((root) => PROTECTED_NAMES.map((name) => join(root, name)));
+  const names = [...new Set([...own, ...more])];
   for (const path of names) {
     const kind = await kindOf(path);
     if (kind !== 'missing') present.push(path, ...(kind === 'file' ? await linkedRepository(path, roots) : []));

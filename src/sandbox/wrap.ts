@@ -1,5 +1,6 @@
 // What has to be started so that a command runs inside the sandbox of this machine.
 
+import { AppError } from '../base/errors.ts';
 import type { Leftovers } from '../base/leftovers.ts';
 import { Handles } from './handles.ts';
 import { layoutOf } from './layout.ts';
@@ -9,6 +10,7 @@ import { KnownPlaces } from './places.ts';
 import { isSandboxed, type SandboxPolicy } from './policy.ts';
 import { PrivateFolders } from './private-folders.ts';
 import { seatbeltProfile } from './seatbelt.ts';
+import { wayOutVariables, withWayOut } from './way-out.ts';
 
 export interface SandboxTool {
   readonly kind: 'bwrap' | 'seatbelt';
@@ -27,6 +29,8 @@ export interface WrapRequest {
   readonly hasTerminal?: boolean;
   /** The descriptor on which bwrap is to report, as JSON lines, that the command was started and how it ended. */
   readonly statusDescriptor?: number;
+  /** The socket of a proxy, for a command that reaches single hosts only. */
+  readonly networkSocket?: string;
   /** The number that the first of the handles gets in the program that is started; without it there are none. */
   readonly firstHandle?: number;
 }
@@ -55,6 +59,8 @@ export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, t
   if (!isSandboxed(policy)) return { ...NOTHING_HELD, argv: request.argv };
   const privates = new PrivateFolders(tool.kind === 'bwrap' ? ['/run', '/tmp'] : []);
   const layout = await layoutOf(policy, request.cwd, places, privates);
+  if (isByProxy(policy) && (tool.kind === 'seatbelt' || request.networkSocket === undefined))
+    throw new AppError('unavailable', 'sandbox unavailable: it cannot hold commands to single hosts here');
   if (tool.kind === 'seatbelt') {
     const argv = [tool.path, '-p', seatbeltProfile(policy, layout), '--', ...request.argv] as const;
     return { ...NOTHING_HELD, argv };
@@ -63,8 +69,9 @@ export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, t
   const handles = new Handles(tool.mountsHandles ? request.firstHandle : undefined);
   try {
     const kept = { ...layout, protected: [...layout.protected, ...held] };
-    const mounts = await mountOptions(policy, kept, privates, handles);
-    const argv = [tool.path, ...fixedOptions(policy, request), ...mounts, '--', ...request.argv] as const;
+    const mounts = await mountOptions(policy, kept, privates, handles, request.networkSocket);
+    const command = isByProxy(policy) ? withWayOut(request.argv) : request.argv;
+    const argv = [tool.path, ...fixedOptions(policy, request), ...mounts, '--', ...command] as const;
     const { descriptors } = handles;
     return {
       argv,
@@ -79,6 +86,11 @@ export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, t
   }
 }
 
+const isByProxy = ({ network, hosts }: SandboxPolicy): boolean => !network && hosts !== undefined;
+
+const variables = (given: Readonly<Record<string, string>>): string[] =>
+  Object.entries(given).flatMap(([name, value]) => ['--setenv', name, value]);
+
 /**
  * A user namespace of its own without any capability, in which no other can be made: with `--unshare-all` alone a command of root
  * could mount the disk writable again.
@@ -87,6 +99,7 @@ function fixedOptions(policy: SandboxPolicy, request: WrapRequest): string[] {
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts'],
     ...(policy.network ? [] : ['--unshare-net']),
+    ...(isByProxy(policy) && policy.hosts ? variables(wayOutVariables(policy.hosts)) : []),
     ...['--cap-drop', 'ALL', '--disable-userns', '--die-with-parent'],
     ...(request.hasTerminal ? [] : ['--new-session']),
     ...(request.statusDescriptor === undefined ? [] : ['--json-status-fd', String(request.statusDescriptor)]),

@@ -9,6 +9,7 @@ import { policyMethods } from '../approvals/methods.ts';
 import type { Verdict } from '../approvals/rules.ts';
 import { AppError } from '../base/errors.ts';
 import { isBelow } from '../fs/containment.ts';
+import { shownPolicy } from '../model/policy.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
@@ -51,7 +52,7 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
     policyExplain: async (params, context) => {
       const turn = await judged(params, context);
       const { cwd, approvalPolicy, sandboxPolicy } = turn.settings();
-      const common = { cwd, approvalPolicy, sandboxPolicy };
+      const common = { cwd, approvalPolicy, sandboxPolicy: shownPolicy(sandboxPolicy) };
       if (params.files) {
         await checkFiles(params.files, cwd, context);
         const { verdict, files } = await explainFiles(turn, tools, params.files);

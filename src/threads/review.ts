@@ -14,7 +14,7 @@ import { cancelledBy } from '../base/signals.ts';
 import type { ThreadEvent } from '../model/event.ts';
 import { newId, type TurnId } from '../model/ids.ts';
 import { agentMessage, type Item, reviewMode, userMessage } from '../model/item.ts';
-import { sandboxPolicyOf } from '../model/policy.ts';
+import { readingOnly as withoutWriting } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
 import { withTools } from './backend-run.ts';
@@ -82,7 +82,7 @@ async function lookedAt(
 const readingOnly = (settings: ThreadSettings): ThreadSettings => ({
   ...settings,
   approvalPolicy: 'never',
-  sandboxPolicy: sandboxPolicyOf('read-only'),
+  sandboxPolicy: withoutWriting(settings.sandboxPolicy),
   permissionProfile: null,
   collaborationMode: null,
   dynamicTools: [],

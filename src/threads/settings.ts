@@ -2,16 +2,17 @@
 
 import { isAbsolute, normalize, resolve } from 'node:path';
 import type { Principal } from '../auth/principal.ts';
+import { fingerprint } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
 import { checkCeiling, checkRemoteOverrides } from '../config/ceiling.ts';
 import { type ConfigSource, withOverrides } from '../config/load.ts';
-import { isWithin, policyOfMode, policyOfProfile, profileOfMode } from '../config/profiles.ts';
+import { isWithin, policyOfMode, profileOf, profileOfMode } from '../config/profiles.ts';
 import { providerOf } from '../config/providers.ts';
 import { barredFolder, checkRequired, checkRequiredRoots } from '../config/required.ts';
 import type { Config } from '../config/schema.ts';
 import { type ThreadWishes, threadDefaults } from '../config/thread-defaults.ts';
 import { isBelow } from '../fs/containment.ts';
-import { type SandboxPolicy, sandboxPolicyOf } from '../model/policy.ts';
+import { type HeldPolicy, type SandboxPolicy, sandboxPolicyOf, shownPolicy } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { Session } from '../rpc/session.ts';
 import { locate } from '../sandbox/places.ts';
@@ -121,8 +122,7 @@ export async function settingsAfter(
       baseInstructions: params.baseInstructions,
       developerInstructions: params.developerInstructions,
     }),
-    ...(await sandboxAfter(params, parts)),
-    ...foldersAfter(before, params, client.cwd ?? parts.cwd),
+    ...(await sandboxAfter(before, params, client.cwd ?? parts.cwd, parts)),
     ...modeAfter(params),
   };
   if (JSON.stringify(after) === JSON.stringify(before)) return before;
@@ -181,18 +181,36 @@ function foldersAfter(before: ThreadSettings, params: Partial<ThreadOverrides>, 
 }
 
 async function sandboxAfter(
+  before: ThreadSettings,
   params: Partial<ThreadOverrides & TurnOverrides>,
+  base: string,
   parts: SettingsParts,
 ): Promise<Partial<ThreadSettings>> {
+  const folders = foldersAfter(before, params, base);
   if (params.permissions) {
+    const { cwd = before.cwd, workspaceRoots = before.workspaceRoots } = folders;
+    const { sandboxPolicy, permissionProfile, roots } = profileOf(await parts.config.load(cwd), params.permissions);
     return {
-      sandboxPolicy: policyOfProfile(params.permissions),
-      permissionProfile: { id: params.permissions, extends: null },
+      ...folders,
+      workspaceRoots: [...new Set([...workspaceRoots, ...roots])],
+      sandboxPolicy,
+      permissionProfile,
     };
   }
-  if (params.sandboxPolicy) return { sandboxPolicy: absoluteRoots(params.sandboxPolicy), permissionProfile: null };
-  if (!params.sandbox) return {};
-  return { sandboxPolicy: policyOfMode(await parts.config.load(), params.sandbox), permissionProfile: null };
+  if (params.sandboxPolicy) {
+    // Who says again what was shown does not mean to take away what cannot be shown.
+    if (isShown(params.sandboxPolicy, before.sandboxPolicy)) return folders;
+    return { ...folders, sandboxPolicy: absoluteRoots(params.sandboxPolicy), permissionProfile: null };
+  }
+  if (!params.sandbox) return folders;
+  const sandboxPolicy = policyOfMode(await parts.config.load(), params.sandbox);
+  return { ...folders, sandboxPolicy, permissionProfile: null };
+}
+
+/** Only where there is more to the policy than what clients are shown. */
+function isShown(wanted: SandboxPolicy, held: HeldPolicy): boolean {
+  const shown = shownPolicy(held);
+  return shown !== held && fingerprint(wanted) === fingerprint(shown);
 }
 
 function absoluteRoots(policy: SandboxPolicy): SandboxPolicy {

@@ -4,6 +4,7 @@ import { isPlanning, modeInstructions } from '../agent/collaboration.ts';
 import type { TurnRow } from '../history/store.ts';
 import type { CollaborationMode } from '../model/collaboration.ts';
 import type { Item } from '../model/item.ts';
+import { shownPolicy } from '../model/policy.ts';
 import type { Thread, ThreadMeta, ThreadSection, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import type { ItemsView, Turn } from '../model/turn.ts';
 import type { WireSettings } from './schema.ts';
@@ -112,7 +113,7 @@ export function settingsView(settings: ThreadSettings): WireSettings {
     environments: environmentsOf(settings),
     approvalPolicy: settings.approvalPolicy,
     approvalsReviewer: settings.approvalsReviewer,
-    sandboxPolicy: settings.sandboxPolicy,
+    sandboxPolicy: shownPolicy(settings.sandboxPolicy),
     activePermissionProfile: settings.permissionProfile,
     model: settings.model,
     modelProvider: settings.modelProvider,
@@ -139,7 +140,7 @@ export function adoptedView(meta: ThreadMeta, status: ThreadStatus, section: Thr
     instructionSources: settings.instructionSources,
     approvalPolicy: settings.approvalPolicy,
     approvalsReviewer: settings.approvalsReviewer,
-    sandbox: settings.sandboxPolicy,
+    sandbox: shownPolicy(settings.sandboxPolicy),
     activePermissionProfile: settings.permissionProfile,
     reasoningEffort: settings.effort,
     multiAgentMode: 'explicitRequestOnly' as const,

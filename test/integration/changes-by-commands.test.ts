@@ -80,7 +80,7 @@ describe('in a repository', () => {
     ]);
     // Taken back, all but the picture is as it was.
     await rm(join(workspace, 'picture'));
-    const text = last()!.replace(/^diff --git a\/picture[^]*?differ\n/m, '');
+    const text = last()!.replace(/^diff --git a\/picture[\s\S]*?differ\n/m, '');
     execFileSync('git', ['apply', '-R', '-'], { cwd: workspace, input: text });
     expect((await git(workspace, 'status', '--porcelain')).stdout).toBe('');
   });

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { isAppError } from '../../base/errors.ts';
 import { realPathOf } from '../../fs/containment.ts';
 import type { ThreadSettings } from '../../model/thread.ts';
-import { isCovered, isWithin } from '../../sandbox/policy.ts';
+import { isCovered, isWithin, ruledPaths } from '../../sandbox/policy.ts';
 import { protectedBelow } from '../../sandbox/protected.ts';
 
 /**
@@ -31,23 +31,28 @@ export async function reachOf(settings: ThreadSettings, hidden: readonly string[
   const { sandboxPolicy } = settings;
   const isBare = sandboxPolicy.type === 'dangerFullAccess' || sandboxPolicy.type === 'externalSandbox';
   const isWriting = sandboxPolicy.type === 'workspaceWrite';
-  const roots = await rootsOf(settings);
+  const ruled = ruledPaths(sandboxPolicy, [settings.cwd, ...settings.workspaceRoots], settings.rootPlaces);
+  const real = (paths: readonly string[]) => Promise.all(paths.map((path) => realPathOf(path).catch(() => path)));
+  const roots = await rootsOf(settings, ruled.writable);
   const kept = await protectedIn(roots);
-  const covers = isBare ? [] : await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
+  const covers = isBare ? [] : await real([...hidden, ...ruled.denied]);
+  const [readOnly, named] = await Promise.all([real(ruled.readOnly), real(ruled.writable)]);
+  const writable = named.filter((path) => roots.includes(path));
   return {
     standing(real) {
-      if (isCovered(real, covers, isWriting ? roots : []) || KERNEL.some((folder) => isWithin(real, folder)))
+      if (isCovered(real, covers, isWriting ? writable : []) || KERNEL.some((folder) => isWithin(real, folder)))
         return 'hidden';
       const isInside = kept !== undefined && roots.some((root) => isWithin(real, root));
-      if (isInside && !kept.some((path) => isWithin(folded(real), folded(path)))) return 'workspace';
+      const isKept = isCovered(real, readOnly, writable);
+      if (isInside && !isKept && !kept.some((path) => isWithin(folded(real), folded(path)))) return 'workspace';
       return isCapped && !isBare && !roots.some((root) => isWithin(real, root)) ? 'hidden' : 'outside';
     },
   };
 }
 
-async function rootsOf({ cwd, workspaceRoots, rootPlaces, sandboxPolicy }: ThreadSettings): Promise<string[]> {
-  const more = sandboxPolicy.type === 'workspaceWrite' ? sandboxPolicy.writableRoots : [];
-  const given = [...new Set([cwd, ...workspaceRoots, ...more])];
+async function rootsOf(settings: ThreadSettings, writable: readonly string[]): Promise<string[]> {
+  const { cwd, workspaceRoots, rootPlaces } = settings;
+  const given = [...new Set([cwd, ...workspaceRoots, ...writable])];
   const real = await Promise.all(
     given.map(async (path) => {
       const place = await realPathOf(path).catch(() => undefined);

@@ -54,7 +54,7 @@ export async function gitSnapshot(root: string, parts: SnapshotParts, signal: Ab
 async function filterNames(root: string, parts: GitParts, signal: AbortSignal): Promise<string[]> {
   const listed = await git(['config', '--list', '--name-only', '-z'], { cwd: root }, parts, signal);
   const names = listed.toString('utf8').split('\0');
-  const filters = names.flatMap((name) => /^filter\.([^]*)\.[a-z]+$/.exec(name)?.[1] ?? []);
+  const filters = names.flatMap((name) => /^filter\.(.*)\.[a-z]+$/s.exec(name)?.[1] ?? []);
   return [...new Set(filters)];
 }
 

@@ -87,7 +87,7 @@ describe('threadDefaults', () => {
   it.each([
     [{ modelProvider: 'nope' }, 'failed to load configuration: Model provider `nope` not found'],
     [{ modelProvider: 'constructor' }, 'failed to load configuration: Model provider `constructor` not found'],
-    [{ permissions: 'nope' }, 'failed to load configuration: permission profile `nope` not found'],
+    [{ permissions: 'nope' }, 'failed to load configuration: default_permissions refers to undefined profile `nope`'],
     [{ permissions: ':workspace', sandbox: 'read-only' }, '`permissions` cannot be combined with `sandbox`'],
   ] as const)('refuses %j', (wishes, message) => {
     expect(() => threadDefaults(config(), '/projects', wishes)).toThrow(message);
