@@ -13,6 +13,7 @@ import { displayCommand } from '../children/shell-quote.ts';
 import type { Permissions, ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
+import type { SandboxPolicy } from '../sandbox/policy.ts';
 import type { Command, CommandResult } from './backend.ts';
 import { commandSandbox } from './command-sandbox.ts';
 import { consentOf, noLongerShown, type Refusal, refusedAs } from './consent.ts';
@@ -113,6 +114,8 @@ export class CommandCall {
     const consent = consentOf(answer);
     if ('refusal' in consent) return this.#refuse(item, consent.refusal);
     const decision = consent.accepted;
+    // That takes time, and nothing may lie between the next check and the start.
+    await this.#prepare(proposal.sandbox);
     if (!(await this.#isWhatWasShown(proposal))) return this.#refuse(item, noLongerShown('run'));
     if (decision === 'acceptForTurn') this.#port.grants.add(proposal.operationDigest, 'turn');
     else if (decision === 'acceptForSession') this.#port.grants.add(proposal.operationDigest, 'session');
@@ -135,20 +138,17 @@ export class CommandCall {
   /** The command lives in a session, which completes its item; this call waits no longer for it than it was asked to. */
   async #effect(item: CommandItem, runs: RunsAs): Promise<CommandResult> {
     throwIfAborted(this.#signal);
-    if (this.#sessions.isFull) return this.#refuse(item, { reason: TOO_MANY, endsTurn: false });
     const { cwd, line, timeoutMs, yieldMs } = this.#command;
+    const mayChange = await this.#prepare(runs);
+    throwIfAborted(this.#signal);
+    if (this.#sessions.isFull) return this.#refuse(item, { reason: TOO_MANY, endsTurn: false });
     const request = {
       argv: this.#argv,
       cwd,
       ...this.#surroundings(),
-      policy: commandSandbox(this.#port.settings(), runs, this.#parts.hidden, this.#allowed()),
+      policy: this.#policy(runs),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    const mayChange = request.policy.mode !== 'read-only' && !isKnownSafe(this.#shell, line);
-    if (mayChange) {
-      await this.#changes.before();
-      throwIfAborted(this.#signal);
-    }
     const start = { port: this.#port, item, line, request, runs, hasMore: this.#permissions !== undefined };
     const session = this.#sessions.begin(start, this.#parts);
     const off = onAbort(this.#signal, () => void session.end());
@@ -161,6 +161,17 @@ export class CommandCall {
       if (!session.isLeft) this.#track(session.settled);
       if (mayChange) this.#track(this.#changes.after());
     }
+  }
+
+  /** Has the files looked at before the first command that may change some. Gives whether this one may. */
+  async #prepare(runs: RunsAs): Promise<boolean> {
+    const mayChange = this.#policy(runs).mode !== 'read-only' && !isKnownSafe(this.#shell, this.#command.line);
+    if (mayChange) await this.#changes.before();
+    return mayChange;
+  }
+
+  #policy(runs: RunsAs): SandboxPolicy {
+    return commandSandbox(this.#port.settings(), runs, this.#parts.hidden, this.#allowed());
   }
 
   #allowed(): Permissions {
