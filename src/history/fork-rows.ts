@@ -16,6 +16,8 @@ import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
 /** Rows in memory at once. */
 const STEP = 1000;
 const STEP_CHARACTERS = 256 * 1024;
+/** Rows that are looked at before others have their turn. */
+const PREPARED_AT_ONCE = 500;
 
 /** Events about the thread itself; a fork has its own. */
 export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
@@ -136,6 +138,9 @@ async function* steps({ rows }: Source, whole: KeyRange): AsyncGenerator<readonl
   }
 }
 
+/** Whether a row is taken over; `others` is what else is then to be put. */
+type GoesOver = (batch: Batch, index: number, others: (() => void)[]) => boolean;
+
 class RowCopy {
   readonly #target: CopyTarget;
   readonly #copy: LogCopy;
@@ -159,43 +164,58 @@ class RowCopy {
   async tables(): Promise<void> {
     const thread = this.#target.keys.thread(this.#source);
     for (const letter of ['u', 'i', 'c'])
-      await this.#each({ from: [...thread, letter], to: [...thread, letter, this.#end + 1] }, (batch, index) =>
-        batch.put(index),
-      );
+      await this.#each({ from: [...thread, letter], to: [...thread, letter, this.#end + 1] }, () => true);
     for (const letter of ['v', 'j'])
-      await this.#each(below([...thread, letter]), (batch, index) => {
-        if (Number(batch.text(index).toString('latin1')) <= this.#end) batch.put(index);
-      });
+      await this.#each(
+        below([...thread, letter]),
+        (batch, index) => Number(batch.text(index).toString('latin1')) <= this.#end,
+      );
   }
 
-  /** Writes row after row of the source; the next ones are read while the disk takes these. */
-  async #each(range: KeyRange, write: (batch: Batch, index: number) => void): Promise<void> {
+  /** Row after row of the source: which of them go over, and with what. The next ones are read while the disk takes these. */
+  async #each(range: KeyRange, goesOver: GoesOver): Promise<void> {
     let written = Promise.resolve();
     let rest = range;
-    for (;;) {
-      const batch = this.#transfer.read(rest);
+    try {
+      for (;;) {
+        const batch = await this.#transfer.read(rest);
+        if (batch.length === 0) return;
+        if (batch.isDamaged) throw new NotCopied();
+        const put = await this.#prepared(batch, goesOver);
+        await written;
+        written = this.#target.rows.write(put, 'bulk');
+        // Seen by the next round, which may not be there yet.
+        written.catch(() => {});
+        rest = beyond(rest, batch.key(batch.length - 1), false);
+      }
+    } finally {
+      // What is under way would otherwise be there after all else of the copy has been removed.
       await written;
-      const last = batch.length - 1;
-      if (last < 0) return;
-      if (batch.isDamaged) throw new NotCopied();
-      await new Promise<void>((resolve, reject) => {
-        written = this.#copy.inChunks(batch.length, this.#check, (index) => {
-          write(batch, index);
-          if (index === last) resolve();
-        });
-        written.catch(reject);
-      });
-      rest = beyond(rest, batch.key(last), false);
-      await breathe();
     }
+  }
+
+  /** What is left to do when the disk takes them. */
+  async #prepared(batch: Batch, goesOver: GoesOver): Promise<() => void> {
+    const taken: number[] = [];
+    const others: (() => void)[] = [];
+    for (let index = 0; index < batch.length; index += 1) {
+      if (goesOver(batch, index, others)) taken.push(index);
+      if (index % PREPARED_AT_ONCE === 0) await breathe();
+    }
+    return () => {
+      this.#check();
+      for (const index of taken) batch.put(index);
+      for (const put of others) put();
+    };
   }
 
   async log(): Promise<void> {
     const { keys } = this.#target;
     const range = { from: keys.log(this.#source, 1), to: keys.log(this.#source, this.#end + 1) };
-    await this.#each(range, (batch, index) => {
-      this.#record(batch, index);
+    await this.#each(range, (batch, index, others) => {
+      const isCarried = this.#record(batch, index, others);
       if (index === batch.length - 1) this.#pass(batch);
+      return isCarried;
     });
     let turnCount = 0;
     for await (const step of steps(this.#target, {
@@ -215,29 +235,27 @@ class RowCopy {
     return text !== undefined && decode<ItemRow>(text).value.item.completedAtMs === null;
   }
 
-  #record(batch: Batch, index: number): void {
+  #record(batch: Batch, index: number, others: (() => void)[]): boolean {
     const record = batch.text(index);
-    if (!isNotable(record)) {
-      this.#carry(batch, index);
-      return;
-    }
+    if (!isNotable(record)) return this.#carry(batch, index);
     const text = record.toString();
     const gap = gapOf(text);
     if (gap !== undefined) {
-      this.#copy.gap({ gap, seq: seqOf(batch, index), link: linkOf(text) });
+      others.push(this.#copy.gap({ gap, seq: seqOf(batch, index), link: linkOf(text) }));
       this.#carried = undefined;
-      return;
+      return false;
     }
     const { value, refs } = decode<StoredEvent>(textOf(text));
-    if (OF_THE_THREAD.has(value.event.type)) return;
-    this.#carry(batch, index);
-    this.#copy.useBlobs(refs);
+    if (OF_THE_THREAD.has(value.event.type)) return false;
+    if (refs.length > 0) others.push(() => this.#copy.useBlobs(refs));
     this.#copy.meta = derive(this.#copy.meta, value, NO_TABLES).meta;
+    return this.#carry(batch, index);
   }
 
-  #carry(batch: Batch, index: number): void {
+  #carry(batch: Batch, index: number): true {
     this.#copy.carry(batch, index);
     this.#carried = index;
+    return true;
   }
 
   /** Once for a batch: to decode every key is most of what there would be to decode. */

@@ -128,10 +128,10 @@ export class LmdbRows implements Rows {
   transfer(from: Key, to: Key): Transfer {
     const transfer = this.#bytes.transfer(from, to);
     return {
-      read: (range) => {
+      read: async (range) => {
         this.#check(this.#isOpen);
         try {
-          return transfer.read(range);
+          return await transfer.read(range);
         } catch (error) {
           throw unreadable(this.#directory, error);
         }

@@ -2,12 +2,14 @@
 
 import { bufferToKeyValue, keyValueToBuffer, type RootDatabase } from 'lmdb';
 import { hasChecksum, SUM_LENGTH, writeChecksum } from './checksum.ts';
-import type { Key, KeyRange } from './keys.ts';
-import type { Batch, Transfer } from './rows.ts';
+import { beyond, type Key, type KeyRange } from './keys.ts';
+import { type Batch, breathe, type Transfer } from './rows.ts';
 
-/** What one batch takes: more rows hold others up, fewer make the wait for the disk weigh more. */
+/** What one batch takes: more rows hold up other commits, fewer make the wait for the disk weigh more. */
 const BATCH_ROWS = 3000;
 const BATCH_BYTES = 1024 * 1024;
+/** Read before others have their turn. */
+const STEP_ROWS = 500;
 /** Of a buffer at first: the last row goes beyond what a batch takes. */
 const BUFFER_BYTES = 2 * BATCH_BYTES;
 /** Views of values up to this size are made once. */
@@ -74,18 +76,28 @@ export class ByteRows {
     };
   }
 
-  #read(reading: Reading, { from, to }: KeyRange): Batch {
-    const range = { start: written(from), end: written(to), limit: BATCH_ROWS };
+  async #read(reading: Reading, whole: KeyRange): Promise<Batch> {
+    let rest = whole;
+    for (;;) {
+      const before = reading.length;
+      this.#step(reading, rest);
+      const isAtEnd = reading.length < before + STEP_ROWS;
+      if (isAtEnd || reading.bytes >= BATCH_BYTES || reading.length >= BATCH_ROWS) return reading;
+      rest = beyond(whole, reading.key(reading.length - 1), false);
+      await breathe();
+    }
+  }
+
+  #step(reading: Reading, { from, to }: KeyRange): void {
     this.#reading = reading;
     try {
-      for (const _ of this.#rows.getRange(range)) {
+      for (const _ of this.#rows.getRange({ start: written(from), end: written(to), limit: STEP_ROWS })) {
         if (!reading.isInOrder) throw new Error('its keys are out of order');
         if (reading.bytes >= BATCH_BYTES) break;
       }
     } finally {
       this.#reading = undefined;
     }
-    return reading;
   }
 }
 
@@ -127,14 +139,13 @@ class Reading implements Batch, WrittenKey, WrittenValue {
     return this.#buffer.bytes.subarray(this.#valueStart(index) + SUM_LENGTH, this.#keyStart(index + 1));
   }
 
+  changed(index: number): void {
+    writeChecksum(this.#buffer.bytes, this.#valueStart(index), this.text(index));
+  }
+
   put(index: number): void {
     this.#current = index;
     this.#rows.put(this, this);
-  }
-
-  putChanged(index: number): void {
-    writeChecksum(this.#buffer.bytes, this.#valueStart(index), this.text(index));
-    this.put(index);
   }
 
   writeTo(target: Uint8Array, start: number): number {

@@ -81,46 +81,30 @@ export class LogCopy {
     return this.#seq;
   }
 
-  /** Several transactions if need be, so that none holds others up for long. `check` runs inside each and may throw. */
-  async inChunks(count: number, check: () => void, write: (index: number) => void): Promise<void> {
-    let done = 0;
-    while (done < count) {
-      done = await this.#target.rows.write(() => {
-        check();
-        const end = systemClock.elapsed() + CHUNK_MS;
-        let index = done;
-        do {
-          write(index);
-          index += 1;
-        } while (index < count && (index - done < CHUNK_PARTS || systemClock.elapsed() < end));
-        return index;
-      }, 'bulk');
-    }
-  }
-
   /** Records in their order, with all that follows from them. */
   add(records: readonly LogRecord[], check: () => void = () => {}): Promise<void> {
-    return this.inChunks(records.length, check, (index) => {
+    return this.#inChunks(records.length, check, (index) => {
       const record = records[index] as LogRecord;
       if (!('gap' in record)) return this.#write(record);
-      this.gap(record);
+      this.gap(record)();
       for (const place of record.gap.places) for (const change of derivePlace(place, this.#tables)) this.#apply(change);
     });
   }
 
-  /** Inside a transaction: the chain goes on behind it with the link that it has. */
-  gap({ gap, seq, link }: CopiedGap): void {
+  /** The chain goes on behind it with the link that it has. Gives what puts it down, inside a transaction. */
+  gap({ gap, seq, link }: CopiedGap): () => void {
     const { rows, keys, id } = this.#target;
-    rows.put(keys.log(id, seq), sealedGap(link, { ...gap, previous: this.#link }));
+    const text = sealedGap(link, { ...gap, previous: this.#link });
     this.#link = link;
     this.#seq = seq;
     this.#floor = seq;
+    return () => rows.put(keys.log(id, seq), text);
   }
 
-  /** Inside a transaction: a record of another log, as bytes. `passed` has to follow before anything else is added. */
+  /** Makes a record of another log, as bytes, one of this. `passed` has to follow before anything else is added. */
   carry(batch: Batch, index: number): void {
     this.#link = sealAnew(batch.text(index), this.#link);
-    batch.putChanged(index);
+    batch.changed(index);
   }
 
   /** The number of the last record that was carried. */
@@ -161,6 +145,23 @@ export class LogCopy {
   /** Clears away what was written. */
   async abandon(): Promise<void> {
     await removeRows(this.#target);
+  }
+
+  /** Several transactions if need be, so that none holds others up for long. `check` runs inside each and may throw. */
+  async #inChunks(count: number, check: () => void, write: (index: number) => void): Promise<void> {
+    let done = 0;
+    while (done < count) {
+      done = await this.#target.rows.write(() => {
+        check();
+        const end = systemClock.elapsed() + CHUNK_MS;
+        let index = done;
+        do {
+          write(index);
+          index += 1;
+        } while (index < count && (index - done < CHUNK_PARTS || systemClock.elapsed() < end));
+        return index;
+      }, 'bulk');
+    }
   }
 
   #write({ stored, text, refs }: CopiedRecord): void {

@@ -37,20 +37,16 @@ export class MemoryRows implements Rows {
 
   transfer(from: Key, to: Key): Transfer {
     return {
-      read: (range) => {
+      read: async (range) => {
         const rows = this.scan({ ...range, limit: BATCH_ROWS });
         const texts = rows.map(({ text }) => Buffer.from(text));
-        const put = (index: number, text: string) => {
-          const { key } = rows[index] as Row;
-          this.put([...to, ...key.slice(from.length)], text);
-        };
         return {
           length: rows.length,
           isDamaged: false,
           key: (index) => (rows[index] as Row).key,
           text: (index) => texts[index] as Buffer,
-          put: (index) => put(index, (rows[index] as Row).text),
-          putChanged: (index) => put(index, String(texts[index])),
+          changed: () => {},
+          put: (index) => this.put([...to, ...(rows[index] as Row).key.slice(from.length)], String(texts[index])),
         };
       },
     };

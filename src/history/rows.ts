@@ -26,21 +26,20 @@ export interface Batch {
   readonly isDamaged: boolean;
   /** Where a row comes from. */
   key(index: number): Key;
-  /** UTF-8 of a row. It may be changed in place, and is then written by `putChanged`. */
+  /** UTF-8 of a row. It may be changed in place; `changed` has to follow. */
   text(index: number): Buffer;
-  /** Only inside `write`: a row as it is. */
-  put(index: number): void;
+  changed(index: number): void;
   /** Only inside `write`. */
-  putChanged(index: number): void;
+  put(index: number): void;
 }
 
 /** Takes rows below one key to the same places below another. */
 export interface Transfer {
   /**
-   * The first rows of a range below the one key, as many as fit; none: there are none. What it gave is good until it has been
-   * called twice more.
+   * The first rows of a range below the one key, as many as fit; none: there are none. Lets other work run meanwhile. What it
+   * gave is good until it has been called twice more.
    */
-  read(range: KeyRange): Batch;
+  read(range: KeyRange): Promise<Batch>;
 }
 
 export interface Rows extends Closable {

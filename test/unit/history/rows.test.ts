@@ -31,22 +31,25 @@ const scan = fc.record({
 
 const plain = ({ key, text, isDamaged }: Row) => ({ key, text, isDamaged });
 
-/** What a transfer takes over, changed in every other row. */
-function transferred(rows: Rows, from: Key, to: Key, range: KeyRange): void {
+/** Takes over what a transfer reads, changed in every other row. */
+async function transferred(rows: Rows, from: Key, to: Key, range: KeyRange): Promise<void> {
   const transfer = rows.transfer(from, to);
   let isChanged = false;
   for (let rest = range; ; ) {
-    const batch = transfer.read(rest);
+    const batch = await transfer.read(rest);
     if (batch.length === 0) return;
     expect(batch.isDamaged).toBe(false);
     for (let index = 0; index < batch.length; index += 1) {
       expect(String(batch.text(index))).toBe(rows.get(batch.key(index)));
       if (isChanged) {
         batch.text(index)[0] = 0x21;
-        batch.putChanged(index);
-      } else batch.put(index);
+        batch.changed(index);
+      }
       isChanged = !isChanged;
     }
+    await rows.write(() => {
+      for (let index = 0; index < batch.length; index += 1) batch.put(index);
+    });
     rest = beyond(rest, batch.key(batch.length - 1), false);
   }
 }
@@ -84,9 +87,9 @@ it('rows go from below one key to below another, whatever their neighbours are',
             for (const neighbour of [from, `${from}a`, from.slice(0, -1)].filter((each) => each !== to))
               for (const [rest, text] of written) rows.put(['t', 't', neighbour, ...rest], text);
           });
-          await rows.write(() => transferred(rows, source, target, below(source)));
+          await transferred(rows, source, target, below(source));
           const some = { from: [...source, first], to: [...source, end] };
-          await rows.write(() => transferred(rows, source, ['t', 'some'], some));
+          await transferred(rows, source, ['t', 'some'], some);
           results.push(rows.scan({ ...below(['t']), limit: Number.POSITIVE_INFINITY }));
           const keys = (key: Key) =>
             rows.scan({ ...below(key), limit: Number.POSITIVE_INFINITY }).map((row) => row.key.slice(key.length));
