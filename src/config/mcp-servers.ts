@@ -21,6 +21,8 @@ export type McpEndpoint =
       readonly secretHeaders: Readonly<Record<string, string>>;
       /** The variable that holds the bearer token. */
       readonly tokenVariable: string | null;
+      /** The document that says who we are, for logging in; null: we are registered. */
+      readonly clientDocument: string | null;
     }
   /** It cannot be connected as it is configured. */
   | { readonly kind: 'unusable'; readonly problem: string };
@@ -90,6 +92,7 @@ function endpointOf(entry: McpServerEntry): McpEndpoint {
       headers: entry.http_headers ?? {},
       secretHeaders: entry.env_http_headers ?? {},
       tokenVariable: entry.bearer_token_env_var ?? null,
+      clientDocument: entry.oauth_client_metadata_url ?? null,
     };
   return { kind: 'unusable', problem: 'it has neither `command` nor `url`' };
 }

@@ -69,6 +69,8 @@ export const McpServerEntry = schema(() =>
     /** Headers whose values are in environment variables. */
     env_http_headers: texts().optional(),
     bearer_token_env_var: z.string().optional(),
+    /** Where a document says who we are, for servers at which one logs in without a registration of each client. */
+    oauth_client_metadata_url: z.url({ protocol: /^https$/ }).optional(),
     enabled: z.boolean().optional(),
     required: z.boolean().optional(),
     startup_timeout_sec: timeout(),

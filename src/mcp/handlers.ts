@@ -90,12 +90,13 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
         return { contents: [...contents], originCallId: null };
       }),
 
-    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs }, context) => {
+    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs, clientRegistration }, context) => {
       const { session, afterReply } = context;
       const set = threadId ? await ofThread(context, threadId) : undefined;
       await set?.start();
       const ended = deferred<{ readonly loginId: string; readonly error: string | undefined }>();
-      const options = { scope: scopes?.join(' '), timeoutMs: (timeoutSecs ?? LOGIN_SECONDS) * 1000 };
+      const timeoutMs = (timeoutSecs ?? LOGIN_SECONDS) * 1000;
+      const options = { scope: scopes?.join(' '), timeoutMs, registration: clientRegistration ?? 'auto' };
       const begun = await servers.login(
         name,
         set?.entries.map(({ server }) => server),

@@ -18,6 +18,13 @@ export interface LoginPlace {
   readonly url: string;
 }
 
+export interface LoginOptions {
+  readonly scope: string | undefined;
+  readonly timeoutMs: number;
+  /** `cimd`: by the document alone; `dcr`: by a registration alone. */
+  readonly registration: 'auto' | 'cimd' | 'dcr';
+}
+
 export interface LoginsParts {
   readonly store: CredentialStore;
   readonly clock: Clock;
@@ -72,22 +79,31 @@ export class Logins implements Closable {
    * or what it gives could not be kept.
    */
   async begin(
-    place: LoginPlace,
-    options: { readonly scope: string | undefined; readonly timeoutMs: number },
+    place: LoginPlace & { readonly clientDocument: string | null },
+    options: LoginOptions,
     ended: (loginId: string, error: string | undefined) => void,
   ): Promise<{ readonly authorizationUrl: string; readonly loginId: string }> {
+    const { registration } = options;
+    const document = registration === 'dcr' ? null : place.clientDocument;
+    if (registration === 'cimd' && document === null)
+      throw new AppError('invalid', `mcp_servers.${place.name}.oauth_client_metadata_url names no document of ours`);
     // Before anybody is sent to a browser.
     await this.#parts.store.get(keyOf(place));
     const loginId = newId();
     const state = randomBytes(24).toString('base64url');
     const callback = await openLoginCallback(state);
-    const flow = new Flow(callback.url, state, options.scope);
+    const flow = new Flow(callback.url, state, options.scope, undefined, document);
     try {
       const { auth } = await import('./library.ts');
       const request = { serverUrl: place.url, ...(options.scope === undefined ? {} : { scope: options.scope }) };
       await this.#inTime(auth(flow.provider, request), ANSWER_MS);
       const { authorizationUrl } = flow;
       if (!authorizationUrl) throw new AppError('unavailable', 'it does not say where to log in');
+      if (registration === 'cimd' && flow.client?.client_id !== document)
+        throw new AppError(
+          'unavailable',
+          'it takes no document about a client (client_id_metadata_document_supported)',
+        );
       const finish = async () => {
         const code = await this.#inTime(callback.code, options.timeoutMs);
         await this.#inTime(auth(flow.provider, { ...request, authorizationCode: code }), ANSWER_MS);
@@ -148,11 +164,18 @@ class Flow {
   readonly provider: OAuthClientProvider;
   #verifier = '';
 
-  constructor(redirectUrl: string, state: string, scope: string | undefined, known?: Credentials) {
+  constructor(
+    redirectUrl: string,
+    state: string,
+    scope: string | undefined,
+    known?: Credentials,
+    document: string | null = null,
+  ) {
     this.client = known?.client;
     this.tokens = known?.tokens;
     this.provider = {
       redirectUrl,
+      ...(document === null ? {} : { clientMetadataUrl: document }),
       clientMetadata: {
         client_name: 'heddle',
         redirect_uris: [redirectUrl],

@@ -128,7 +128,8 @@ export const mcpServerOauthLogin = request('mcpServer/oauth/login', {
       name: z.string(),
       environmentId: optional(z.string()),
       threadId: optional(z.string()),
-      clientRegistration: optional(z.enum(['auto', 'dcr'])),
+      /** `cimd`: by the document of `oauth_client_metadata_url` alone; `dcr`: by a registration alone. */
+      clientRegistration: optional(z.enum(['auto', 'cimd', 'dcr'])),
       scopes: optional(z.array(z.string())),
       timeoutSecs: optional(z.int().min(1).max(3_600)),
     }),

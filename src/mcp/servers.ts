@@ -91,7 +91,8 @@ export class McpServers implements Closable {
     if (!server) throw new AppError('notFound', `unknown MCP server '${name}'`, { server: name });
     if (server.endpoint.kind !== 'address')
       throw new AppError('invalid', `the MCP server ${name} is a program: there is nothing to log in to`);
-    return this.#parts.logins.begin({ name, url: server.endpoint.url }, options, (loginId, error) => {
+    const { url, clientDocument } = server.endpoint;
+    return this.#parts.logins.begin({ name, url, clientDocument }, options, (loginId, error) => {
       const done = error === undefined ? this.reload() : Promise.resolve();
       void done.catch(() => {}).then(() => ended(loginId, error));
     });

@@ -150,7 +150,7 @@ export const METHOD_GROUPS: readonly MethodGroup[] = [
     experimental: ['collaborationMode/list'],
   },
   {
-    reason: 'streams of events of MCP servers are not supported',
+    reason: 'only apps that a vendor hosts have such streams, and this server has none of them',
     stable: [
       'config/mcpServer/reload',
       'mcpServer/oauth/login',

@@ -13,6 +13,8 @@ export class LoginServer {
   /** Tokens that were given for another one. */
   refreshes = 0;
   registrations = 0;
+  /** Clients may name a document instead of being registered. */
+  takesDocuments = false;
   readonly #server: Server;
   #made = 0;
 
@@ -69,6 +71,7 @@ export class LoginServer {
       grant_types_supported: ['authorization_code', 'refresh_token'],
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
+      ...(this.takesDocuments ? { client_id_metadata_document_supported: true } : {}),
     };
   }
 

@@ -119,3 +119,27 @@ test('a log-in that is refused says so, and what belongs to another one does not
   await expect(client.request('mcpServer/oauth/login', { name: 'near' })).rejects.toThrow('is a program');
   await expect(client.request('mcpServer/oauth/login', { name: 'gone' })).rejects.toThrow("unknown MCP server 'gone'");
 });
+
+test('who we are is said by a document of ours where the server takes one, and by a registration else', async () => {
+  login = await LoginServer.start();
+  const document = 'https://example.com/heddle/client.json';
+  const servers = { far: { url: login.url, oauth_client_metadata_url: document }, plain: { url: login.url } };
+  const server = await startApp({ config: { mcp_oauth_credentials_store: 'file', mcp_servers: servers } });
+  const client = await server.connect({ experimentalApi: true });
+  const clientOf = async (params: object) => {
+    const { authorizationUrl } = await client.request('mcpServer/oauth/login', { name: 'far', ...params });
+    return new URL(authorizationUrl).searchParams.get('client_id');
+  };
+  expect(await clientOf({})).toBe('client-1');
+  await expect(clientOf({ clientRegistration: 'cimd' })).rejects.toThrow('client_id_metadata_document_supported');
+  await expect(clientOf({ name: 'plain', clientRegistration: 'cimd' })).rejects.toThrow('oauth_client_metadata_url');
+  login.takesDocuments = true;
+  const before = login.registrations;
+  expect(await clientOf({})).toBe(document);
+  expect(await clientOf({ clientRegistration: 'cimd' })).toBe(document);
+  expect(login.registrations).toBe(before);
+  expect(await clientOf({ clientRegistration: 'dcr' })).toBe(`client-${before + 1}`);
+  const { authorizationUrl, loginId } = await client.request('mcpServer/oauth/login', { name: 'far' });
+  await fetch(authorizationUrl);
+  expect(await client.notified(ENDED, (params) => params.loginId === loginId)).toMatchObject({ success: true });
+});
