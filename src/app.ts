@@ -39,7 +39,7 @@ import { type OwnerInfo, takeOwnership } from './history/owner.ts';
 import type { History } from './history/store.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
-import { type Route, Router } from './rpc/router.ts';
+import { type Route, Router, type RouterLimits } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { Doors } from './sandbox/doors.ts';
@@ -69,7 +69,7 @@ import { turnHandlers } from './threads/turn-handlers.ts';
 import { workspacesOf } from './threads/workspaces.ts';
 import type { Connection } from './transports/connection.ts';
 
-export interface AppOptions {
+export interface AppOptions extends RouterLimits {
   /** Made (0700) where there is none. */
   readonly dataDirectory: string;
   /** What relative folders are relative to. */
@@ -106,7 +106,7 @@ export interface App extends Closable {
   /** Serves a connection until it ends. */
   accept(connection: Connection, principal: Principal): Session;
   /** Tells others how to reach this server; on disk when it resolves. */
-  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile'>): Promise<void>;
+  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile' | 'settings'>): Promise<void>;
   /** A thread works; one that only waits for people does not. */
   isBusy(): boolean;
   /** Keeps a file or folder out of the sight of sandboxed commands. */
@@ -257,7 +257,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     ];
     const implemented = new Set(routes.map((route) => route.method.method));
     const router = new Router([...routes, ...unsupportedRoutes(implemented)], {
-      log,
+      ...{ log, maxInFlight: options.maxInFlight },
       ledgerOf: (principal) => registry.ledger(principal.tenant),
       validatesResults: options.validatesResults ?? false,
     });

@@ -31,6 +31,7 @@ const SERVER_OPTIONS = {
     describe: 'Pass standard streams on to the server in the background, started if there is none',
   },
   'end-when-idle': own('Seconds without a client and without work after which the server ends; default: never'),
+  'app-server-queue-cap': own('How many requests of one connection may be unanswered; default 256'),
   'data-dir': own('Where everything is kept; default HEDDLE_HOME, else ~/.heddle', 'folder'),
   'ws-auth': own(
     'How WebSocket clients prove themselves: capability-token, signed-bearer-token, none (loopback only)',
@@ -69,6 +70,7 @@ function serverFlags(args: ServerArguments): ServerFlags {
   return {
     isShared: args.shared || undefined,
     endWhenIdle: wholeNumber('--end-when-idle', single('--end-when-idle', args.endWhenIdle)),
+    queueCap: wholeNumber('--app-server-queue-cap', single('--app-server-queue-cap', args.appServerQueueCap)),
     backend: single('--backend', args.backend),
     dataDir: single('--data-dir', args.dataDir),
     listen: [...(args.stdio ? ['stdio://'] : []), ...(args.listen ?? [])],
@@ -152,10 +154,8 @@ const daemonCommand: AddCommand = (cli, outcome) => {
       const daemon = await import('./daemon.ts');
       const directory = dataDirectoryOf(dataDir);
       const backend = single('--backend', args.backend);
-      const flags = [
-        ...(backend === undefined ? [] : ['--backend', backend]),
-        ...(args.config ?? []).flatMap((setting) => ['-c', setting]),
-      ];
+      const { settingFlags } = await import('./server-flags.ts');
+      const flags = settingFlags({ backend, configFlags: args.config ?? [] });
       if (args.command === 'stop') outcome.code = await daemon.stopDaemon(directory);
       else if (args.command === 'start') outcome.code = await daemon.startDaemon(directory, flags);
       else outcome.code = await daemon.restartDaemon(directory, flags);

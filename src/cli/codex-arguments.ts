@@ -59,6 +59,8 @@ function meaning(rest: readonly string[], settings: readonly string[]): Meant {
       problem: `\`${command}\` is not here: this stands in for \`codex app-server\` only; for a conversation, run \`heddle exec "…"\``,
     };
   const [verb] = flags;
+  if (flags.some((flag) => flag === '--version' || flag === '-V'))
+    return { problem: '`app-server` has no version of its own; run `heddle-codex --version`' };
   // A command of its own has settings only where it starts a server.
   if (verb === 'proxy' || verb === 'status' || (verb === 'daemon' && flags[1] !== 'start' && flags[1] !== 'restart'))
     return { argv: [command, ...flags] };

@@ -10,6 +10,7 @@ import { AppError, codeOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { settingsDigest } from './server-flags.ts';
 import { probe } from './status.ts';
 
 const LOG_FILE = 'app-server.log';
@@ -64,7 +65,8 @@ export async function startDaemon(directory: string, flags: readonly string[]): 
     say(`started: ${described(found)}\nlog: ${join(directory, LOG_FILE)}`);
   } else {
     say(`runs already: ${described(found)}`);
-    if (flags.length > 0) process.stderr.write('its settings count, not those of this command line\n');
+    if (flags.length > 0 && found.owner.settings !== settingsDigest(flags))
+      process.stderr.write('its settings count, not those of this command line\n');
   }
   return EXIT.done;
 }

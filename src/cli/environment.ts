@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { AppError } from '../base/errors.ts';
+import { AppError, messageOf } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
 
 /** Set when the bundle is made. */
@@ -23,6 +23,19 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 export function processLog(): Log {
   const level = LOG_LEVELS.find((known) => known === process.env.HEDDLE_LOG);
   return createLog({ level: level ?? 'warn' });
+}
+
+/** For commands that people wait for: errors in words; where `HEDDLE_LOG` is set, records as those of a server. */
+export function commandLog(): Log {
+  if (process.env.HEDDLE_LOG) return processLog();
+  const nothing = (): void => {};
+  const error = (about: object, text: string): void => void process.stderr.write(`heddle: ${inWords(about, text)}\n`);
+  return { debug: nothing, info: nothing, warn: nothing, error };
+}
+
+function inWords(about: { readonly threadId?: unknown; readonly err?: unknown }, text: string): string {
+  const thread = about.threadId === undefined ? '' : ` (thread ${about.threadId})`;
+  return `${text}${thread}${about.err === undefined ? '' : `: ${messageOf(about.err)}`}`;
 }
 
 /** Results are checked against their schemas in tests and development. */

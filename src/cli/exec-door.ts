@@ -9,8 +9,8 @@ import { reach } from '../client/node.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import type { Connection } from '../transports/connection.ts';
 import { memoryPair } from '../transports/memory.ts';
-import { dataDirectoryOf, processLog, VERSION, validatesResults } from './environment.ts';
-import { backendNamed } from './server-flags.ts';
+import { commandLog, dataDirectoryOf, VERSION, validatesResults } from './environment.ts';
+import { backendNamed, settingFlags, settingsDigest } from './server-flags.ts';
 
 export interface DoorOptions {
   readonly remote: string | undefined;
@@ -53,7 +53,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const owner = (await isOwned(dataDirectory)) ? await readOwner(dataDirectory) : undefined;
   const running = owner && (await reachOwner(owner));
   if (!running) return ownDoor(dataDirectory, options);
-  const ignored = options.backend !== undefined || options.config.length > 0;
+  const wanted = settingFlags({ backend: options.backend, configFlags: options.config });
+  const ignored = wanted.length > 0 && owner.settings !== settingsDigest(wanted);
   return remoteDoor(
     running,
     true,
@@ -97,7 +98,7 @@ async function ownDoor(dataDirectory: string, { backend, config }: DoorOptions):
     dataDirectory,
     cwd: process.cwd(),
     version: VERSION,
-    log: processLog(),
+    log: commandLog(),
     environment: process.env,
     configFlags: config,
     validatesResults: validatesResults(),

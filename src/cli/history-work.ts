@@ -10,7 +10,7 @@ import type { ExportVerdict } from '../history/export.ts';
 import { recordsFile } from '../history/places.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
 import { unreadable } from '../history/read-only.ts';
-import { processLog, VERSION } from './environment.ts';
+import { commandLog, VERSION } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { runOwn } from './own-process.ts';
 import { plural } from './terminal.ts';
@@ -108,7 +108,7 @@ export async function importFrom(
     import('../history/lmdb.ts'),
   ]);
   return owning(directory, async (owned) => {
-    const { target, close } = await openForImport({ directory: owned, log: processLog() }, tenant);
+    const { target, close } = await openForImport({ directory: owned, log: commandLog() }, tenant);
     try {
       const { threadId, records, verdict } = await importThread(target, file, { salvages });
       showDamages(verdict);
@@ -145,7 +145,7 @@ export async function repairFrom(directory: string, backup: string): Promise<Exi
       say(`the backup is in place${aside === undefined ? '' : `; what was there lies in ${aside}`}`);
       return EXIT.done;
     }
-    const { repaired, lost } = await repairHistory(owned, backup, processLog());
+    const { repaired, lost } = await repairHistory(owned, backup, commandLog());
     for (const { threadId, seq } of lost) say(`lost: thread ${threadId}, record ${seq}: the backup has no whole copy`);
     say(`${plural(repaired, 'record')} made whole`);
     return lost.length === 0 ? EXIT.done : EXIT.failed;

@@ -10,7 +10,7 @@ import { processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { probeHistory } from './history-probe.ts';
 import { watchForIdleness } from './idle-end.ts';
-import { planServer, type ServerFlags, type ServerPlan } from './server-flags.ts';
+import { planServer, type ServerFlags, type ServerPlan, settingFlags, settingsDigest } from './server-flags.ts';
 import { claimStandardStreams } from './standard-output.ts';
 import { type Stopping, watchForStop } from './stopping.ts';
 
@@ -62,6 +62,7 @@ async function start(
     environment: process.env,
     configFlags: plan.configFlags,
     validatesResults: validatesResults(),
+    maxInFlight: plan.queueCap,
     ...(plan.backend === undefined ? {} : { backend: plan.backend }),
   });
   const listeners: Listener[] = [];
@@ -80,6 +81,7 @@ async function start(
     for (const line of [...backendLines(app), ...listeningLines(listeners)]) say(line);
     await app.announce({
       endpoints: listeners.map(({ address }) => address),
+      settings: settingsDigest(settingFlags(plan)),
       ...(tokenFile === undefined ? {} : { tokenFile }),
     });
     return server;

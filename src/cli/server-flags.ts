@@ -1,5 +1,6 @@
 // The flags of `heddle app-server` as typed, and the check that turns them into a plan before anything is started.
 
+import { createHash } from 'node:crypto';
 import { isAbsolute, join } from 'node:path';
 import { BACKENDS, type BackendName } from '../app-backend.ts';
 import { type AuthFlags, unixGuard, webSocketGuard } from '../auth/policy.ts';
@@ -14,6 +15,8 @@ export interface ServerFlags {
   /** Seconds without client and work after which the server ends. */
   readonly endWhenIdle?: number | undefined;
   readonly backend?: string | undefined;
+  /** Requests that one connection may have unanswered. */
+  readonly queueCap?: number | undefined;
   readonly dataDir?: string | undefined;
   readonly listen: readonly string[];
   readonly config: readonly string[];
@@ -23,6 +26,7 @@ export interface ServerFlags {
 export interface ServerPlan {
   readonly endWhenIdle: number | undefined;
   readonly backend?: BackendName;
+  readonly queueCap: number | undefined;
   readonly dataDirectory: string;
   readonly addresses: readonly ListenAddress[];
   readonly configFlags: readonly string[];
@@ -30,6 +34,25 @@ export interface ServerPlan {
 }
 
 const usage = (text: string): AppError => new AppError('invalid', text);
+
+/** The flags by which another server would have the same settings. */
+export function settingFlags(
+  flags: Pick<ServerPlan, 'configFlags'> & {
+    readonly backend?: string | undefined;
+    readonly queueCap?: number | undefined;
+  },
+): readonly string[] {
+  const { backend, configFlags, queueCap } = flags;
+  return [
+    ...(backend === undefined ? [] : ['--backend', backend]),
+    ...configFlags.flatMap((each) => ['-c', each]),
+    ...(queueCap === undefined ? [] : ['--app-server-queue-cap', String(queueCap)]),
+  ];
+}
+
+/** Tells whether two servers were given the same, and nothing of what they were given: there may be secrets in it. */
+export const settingsDigest = (flags: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(flags)).digest('hex').slice(0, 32);
 
 /** Where plain `unix://` listens. */
 export function defaultSocket(dataDirectory: string): string {
@@ -42,7 +65,8 @@ export async function planServer(flags: ServerFlags): Promise<ServerPlan> {
   const backend = backendNamed(flags.backend);
   const addresses = addressesOf(flags.listen, dataDirectory);
   flagsLayer(flags.config);
-  const { isShared, endWhenIdle } = flags;
+  const { isShared, endWhenIdle, queueCap } = flags;
+  if (queueCap === 0) throw usage('`--app-server-queue-cap 0` would answer nothing; type at least 1');
   const isOverStdio = addresses.some(({ kind }) => kind === 'stdio');
   if (isShared && (!isOverStdio || addresses.length > 1 || endWhenIdle !== undefined))
     throw usage('`--shared` is about standard streams; leave `--listen` and `--end-when-idle` out');
@@ -52,6 +76,7 @@ export async function planServer(flags: ServerFlags): Promise<ServerPlan> {
   return {
     ...(backend === undefined ? {} : { backend }),
     endWhenIdle,
+    queueCap,
     dataDirectory,
     addresses,
     configFlags: flags.config,

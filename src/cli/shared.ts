@@ -4,7 +4,7 @@ import { startServer } from './daemon.ts';
 import { dataDirectoryOf } from './environment.ts';
 import { complaintOf, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { passThrough } from './proxy.ts';
-import { planServer, type ServerFlags } from './server-flags.ts';
+import { planServer, type ServerFlags, settingFlags, settingsDigest } from './server-flags.ts';
 
 /** A server that was started for clients goes when they have, but not between two of them. */
 const IDLE_SECONDS = 60;
@@ -23,16 +23,12 @@ export async function share(flags: ServerFlags): Promise<ExitCode | undefined> {
 }
 
 async function passOn(flags: ServerFlags): Promise<ExitCode | undefined> {
-  const { configFlags, backend } = await planServer(flags);
+  const settings = settingFlags(await planServer(flags));
   const directory = dataDirectoryOf(flags.dataDir);
-  const settings = [
-    ...(backend === undefined ? [] : ['--backend', backend]),
-    ...configFlags.flatMap((each) => ['-c', each]),
-  ];
   const found = await startServer(directory, [...settings, '--end-when-idle', String(IDLE_SECONDS)]);
   if (found === 'silent') return undefined;
   const { owner, address, isNew } = found;
-  if (!isNew && settings.length > 0)
+  if (!isNew && settings.length > 0 && owner.settings !== settingsDigest(settings))
     process.stderr.write(
       `heddle: shares the server that runs on ${directory} (pid ${owner.pid}); its settings count, not those of this command line\n`,
     );

@@ -11,6 +11,10 @@ export interface SpawnOptions {
   readonly command: string;
   readonly args?: readonly string[];
   readonly cwd?: string;
+  /** Where a Heddle server keeps everything: `--data-dir`. */
+  readonly stateDirectory?: string;
+  /** Requests of one connection that a Heddle server takes before it is overloaded: `--app-server-queue-cap`. */
+  readonly serverQueueCap?: number;
   /** The whole environment; default: this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -32,7 +36,7 @@ const MAX_FRAME_BYTES = 8 * FRAME_LIMIT;
 export function dialProcess(options: SpawnOptions, patience = PATIENCE): Dial {
   return (hooks) =>
     new Promise((resolve, reject) => {
-      const child = spawn(options.command, [...(options.args ?? [])], {
+      const child = spawn(options.command, argumentsOf(options), {
         stdio: 'pipe',
         ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
         ...(options.env === undefined ? {} : { env: options.env }),
@@ -44,6 +48,14 @@ export function dialProcess(options: SpawnOptions, patience = PATIENCE): Dial {
       );
       child.once('spawn', () => resolve(lineOf(child, hooks, patience)));
     });
+}
+
+function argumentsOf({ args = [], stateDirectory, serverQueueCap }: SpawnOptions): string[] {
+  return [
+    ...args,
+    ...(stateDirectory === undefined ? [] : ['--data-dir', stateDirectory]),
+    ...(serverQueueCap === undefined ? [] : ['--app-server-queue-cap', String(serverQueueCap)]),
+  ];
 }
 
 function lineOf(child: ChildProcessWithoutNullStreams, hooks: DialHooks, patience: Patience): Line {

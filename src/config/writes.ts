@@ -36,7 +36,7 @@ interface Overridden {
 }
 
 /** Who may work as whom, with what, where and how far, and what is deleted: only administrators write these. */
-const ADMIN_KEYS: ReadonlySet<string> = new Set([
+export const ADMIN_KEYS: ReadonlySet<string> = new Set([
   'approval_policy',
   'backend',
   'default_permissions',

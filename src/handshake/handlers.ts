@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import type { ResultInput } from '../rpc/declare.ts';
 import { HIGH_WATER } from '../rpc/outbox.ts';
-import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_BYTES, MAX_STOPS } from '../rpc/peer.ts';
+import { MAX_IN_FLIGHT_BYTES, MAX_STOPS } from '../rpc/peer.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session, Sessions } from '../rpc/session.ts';
 import { FRAME_LIMIT, FRAME_LIMIT_BEFORE_INITIALIZE } from '../transports/connection.ts';
@@ -49,20 +49,23 @@ export function handshakeHandlers(options: HandshakeOptions): Route[] {
         codexHome: options.dataDirectory,
         platformFamily: platform.family,
         platformOs: platform.os,
-        server: serverFacts(options),
+        server: serverFacts(options, session.peer.maxInFlight),
       };
     },
   });
 }
 
-function serverFacts({ version, features }: HandshakeOptions): ResultInput<typeof initialize>['server'] {
+function serverFacts(
+  { version, features }: HandshakeOptions,
+  requestsInFlight: number,
+): ResultInput<typeof initialize>['server'] {
   return {
     name: 'heddle',
     version,
     limits: {
       frameBytesBeforeInitialize: FRAME_LIMIT_BEFORE_INITIALIZE,
       frameBytes: FRAME_LIMIT,
-      requestsInFlight: MAX_IN_FLIGHT,
+      requestsInFlight,
       requestBytesInFlight: MAX_IN_FLIGHT_BYTES,
       stopsInFlight: MAX_STOPS,
       outboxBytes: HIGH_WATER,

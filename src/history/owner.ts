@@ -20,6 +20,8 @@ export interface OwnerInfo {
   readonly endpoints: readonly string[];
   /** The file with the capability token of the WebSocket endpoint. */
   readonly tokenFile?: string;
+  /** A digest of the flags that it was started with. */
+  readonly settings?: string;
 }
 
 /** The directory is ours alone until `close`, or until this process ends in whatever way. */
@@ -27,7 +29,7 @@ export interface Ownership extends Closable {
   /** Real path of the data directory. */
   readonly directory: string;
   /** Tells others how to reach this server; on disk when it resolves. */
-  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile'>): Promise<void>;
+  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile' | 'settings'>): Promise<void>;
 }
 
 const LOCK_FILE = 'owner.lock';

@@ -73,6 +73,7 @@ export interface CallOptions {
 export class Peer {
   readonly connection: Connection;
   readonly outbox: Outbox;
+  readonly maxInFlight: number;
   /** Answers that came to no question: counted, never acted on. */
   strayAnswers = 0;
   readonly #handlers: PeerHandlers;
@@ -94,8 +95,9 @@ export class Peer {
     this.#handlers = handlers;
     this.#log = options.log;
     this.#clock = options.clock ?? systemClock;
+    this.maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
     this.#requests = new InFlight({
-      count: options.maxInFlight ?? MAX_IN_FLIGHT,
+      count: this.maxInFlight,
       bytes: options.maxInFlightBytes ?? MAX_IN_FLIGHT_BYTES,
     });
     this.#gate = new StartGate(this.outbox);

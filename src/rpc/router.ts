@@ -84,7 +84,12 @@ interface Asked {
   readonly after: (() => void)[];
 }
 
-export interface RouterOptions {
+export interface RouterLimits {
+  /** Requests that one connection may have unanswered; default 256. */
+  readonly maxInFlight?: number | undefined;
+}
+
+export interface RouterOptions extends RouterLimits {
   readonly log: Log;
   readonly ledgerOf: (principal: Principal) => Ledger;
   /** Checks results against their schemas: for tests and development. */
@@ -106,7 +111,7 @@ export class Router {
 
   /** Serves a connection until it ends. */
   serve(connection: Connection, principal: Principal): Session {
-    const { log } = this.#options;
+    const { log, maxInFlight } = this.#options;
     const peer: Peer = new Peer(
       connection,
       {
@@ -115,7 +120,7 @@ export class Router {
         isStop: (method) => this.#routes.get(method)?.method.isStop ?? false,
         hasLargeAnswer: (method) => this.#routes.get(method)?.method.hasLargeAnswer ?? false,
       },
-      { log },
+      { log, ...(maxInFlight === undefined ? {} : { maxInFlight }) },
     );
     const session = new Session(peer, principal, log, this.#options.validatesResults);
     void peer.run();

@@ -77,6 +77,29 @@ test('over standard streams: the server is started, told its folder, and gone at
   expect(isAlive(pid)).toBe(false);
 });
 
+test('folder, state directory and queue cap of the server are those it was started with (C-023, C-024, C-027, C-034)', async () => {
+  const [folder, stateDirectory] = [scratch(), join(scratch(), 'state')];
+  const env = { PATH: process.env.PATH, HOME: scratch() };
+  const args = [EXECUTABLE, 'app-server', '--backend', 'mock'];
+  const spawn = { command: process.execPath, args, cwd: folder, env, stateDirectory };
+  const capped = await kept(
+    connect({ ...INTRODUCTION, spawn: { ...spawn, serverQueueCap: 2 }, maxOverloadRetries: 0, drainMs: 0 }),
+  );
+  expect(capped.server).toMatchObject({ codexHome: stateDirectory, server: { limits: { requestsInFlight: 2 } } });
+  expect((await capped.thread()).started).toMatchObject({ cwd: folder });
+  const leaving = new AbortController();
+  const sleeping = [1, 2].map(() =>
+    capped.request('command/exec', { command: ['sleep', '60'] }, { signal: leaving.signal }).catch(() => 'left'),
+  );
+  const beyond = capped.request('thread/list', {});
+  await expect(beyond).rejects.toMatchObject({ code: -32001, data: { retry_after_ms: expect.any(Number) } });
+  leaving.abort();
+  expect(await Promise.all(sleeping)).toEqual(['left', 'left']);
+  await capped.close();
+  const usual = await kept(connect({ ...INTRODUCTION, spawn }));
+  expect(usual.server.server.limits.requestsInFlight).toBe(256);
+});
+
 test('a server that cannot start says why, and one that is not there is not waited for (C-033)', async () => {
   const args = [EXECUTABLE, 'app-server', '--no-such-flag'];
   const said = connect({ ...INTRODUCTION, spawn: { command: process.execPath, args } });

@@ -76,6 +76,21 @@ test('what a new server says of its settings, and that a running one keeps its o
   expect(again.stderr).toContain('its settings count');
 });
 
+test('whoever comes with the settings that the server has is told nothing of them', async () => {
+  const data = directory();
+  const settings = ['--backend', 'mock', '-c', 'busy_turn_start=steer'];
+  await daemon('start', data, ...settings);
+  expect(await daemon('start', data, ...settings)).toMatchObject({ code: 0, stderr: '' });
+  const shared = (...flags: readonly string[]) =>
+    run(['app-server', '--shared', ...flags, '--data-dir', data], { input: initialize });
+  expect(await shared(...settings)).toMatchObject({ code: 0, stderr: '' });
+  expect((await shared('--backend', 'runtime')).stderr).toContain('its settings count');
+  expect(await shared()).toMatchObject({ code: 0, stderr: '' });
+  const exec = (...flags: readonly string[]) => run(['exec', 'say one', ...flags, '--data-dir', data]);
+  expect(await exec(...settings)).toMatchObject({ code: 0, stderr: '' });
+  expect((await exec('--backend', 'runtime')).stderr).toContain('its backend and settings count');
+});
+
 test('a server that cannot start is told with its own words', async () => {
   const data = directory();
   const refused = await daemon('start', data, '-c', 'backend=loom');

@@ -81,7 +81,7 @@ test(
       const server = await run(['app-server', '--backend', 'mock', '--data-dir', data]);
       expect(server).toMatchObject({ code: 1, signal: null, stderr: expect.stringContaining('history') });
     }
-    expect(await history(data, 'repair', '--from', backup)).toMatchObject({ code: 0 });
+    expect(await history(data, 'repair', '--from', backup)).toMatchObject({ code: 0, stderr: '' });
     expect(await history(data, 'verify')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^1 thread/) });
     expect(readdirSync(data).some((name) => name.startsWith('history.damaged-'))).toBe(true);
     expect(existsSync(join(data, 'history', 'in-use.json'))).toBe(false);

@@ -20,6 +20,8 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['app-server', '--listen', 'off', '--stdio'], /stands alone/],
   [['app-server', '--stdio', '--listen', 'stdio://'], /given twice/],
   [['app-server', '-c', 'no-value'], /expected key=value/],
+  [['app-server', '--app-server-queue-cap', '0'], /type at least 1/],
+  [['app-server', '--app-server-queue-cap', 'many'], /not a whole number/],
   [['-c', 'backend=5', 'app-server'], /backend/],
   [['app-server', '--ws-auth', 'none'], /add `--listen ws:/],
   [['app-server', '--allow-origin', 'https://app.example'], /add `--listen ws:/],

@@ -22,6 +22,13 @@ it('leaves settings out where no server is started', () => {
   expect(codexArguments(argv)).toEqual({ argv: ['app-server', 'daemon', 'stop'] });
 });
 
+it.each([[['app-server', '--version']], [['app-server', '-V']], [['-c', 'a=1', 'app-server', 'daemon', '--version']]])(
+  'has a version only without a command: %j',
+  (argv) => {
+    expect(codexArguments(argv)).toMatchObject({ problem: expect.stringContaining('`heddle-codex --version`') });
+  },
+);
+
 it.each([[['-c']], [['app-server', '--enable']]])('misses the value of %j', (argv) => {
   expect(codexArguments(argv)).toMatchObject({ problem: expect.stringContaining('needs a value') });
 });
