@@ -66,7 +66,9 @@ export function programWire({ children, log, clock, name, spec }: ProgramParts):
 
   function take(line: string): void {
     const message = messageIn(line);
-    if (message) wire.onmessage?.(message);
+    if (message && 'method' in message) wire.onmessage?.(message);
+    // The library hands news on a moment later than answers: the last word on progress would come when nobody waits for it.
+    else if (message) queueMicrotask(() => wire.onmessage?.(message));
     else if (line.trim() !== '')
       log.debug({ server: name, length: line.length }, 'an MCP server has written a line that is no message');
   }

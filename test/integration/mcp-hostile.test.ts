@@ -125,6 +125,14 @@ describe('a call', () => {
     expect(calls.map(({ status }) => status)).toEqual(['failed', 'completed']);
   });
 
+  test('shows progress that comes in one breath with the answer', async () => {
+    const { client, threadId } = await started({ bad: hostile('good') });
+    await told(client, 'bad', 'ready');
+    await completed(client, await startTurn(client, threadId, 'call mcp__bad__progress {}'));
+    const messages = client.news('item/mcpToolCall/progress').map(({ message }) => message);
+    expect(messages).toEqual(['step 1', 'step 2']);
+  });
+
   test('with megabytes of an answer keeps its beginning and says so', async () => {
     const { client, threadId } = await started({ bad: hostile('good') });
     const { content } = await call(client, threadId, 'flood');
