@@ -55,6 +55,7 @@ import { lifeHandlers } from './threads/life-handlers.ts';
 import { listHandlers } from './threads/list-handlers.ts';
 import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
+import { PendingApprovals } from './threads/pending-approvals.ts';
 import { policyHandlers } from './threads/policy-handlers.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
 import { ThreadRegistry } from './threads/registry.ts';
@@ -206,6 +207,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       known.catch(() => recovering.delete(tenant));
       return known;
     };
+    const pending = new PendingApprovals({ registry, broker, recovered: recover });
     const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
     const told = createConfigNews({ source: config, sessions, loadedThreads, log });
     news = told;
@@ -231,13 +233,11 @@ export async function createApp(options: AppOptions): Promise<App> {
         bars: async (session) => barsOf(session, await current(), backendName ?? 'unavailable'),
       }),
       ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
-      ...threadHandlers({ registry, settings, subscriberOf, instructions, clock, version }),
+      ...threadHandlers({ registry, settings, subscriberOf, instructions, pending, clock, version }),
       ...[lifeHandlers, historyHandlers, listHandlers, searchHandlers, terminalHandlers].flatMap((of) => of(registry)),
       ...metadataHandlers(registry, settings),
       ...forkHandlers({ registry, settings, subscriberOf, clock, version }),
-      ...goalHandlers(registry, clock),
-      ...sectionHandlers(registry, clock),
-      ...attachmentHandlers(registry, clock),
+      ...[goalHandlers, sectionHandlers, attachmentHandlers].flatMap((of) => of(registry, clock)),
       ...queueHandlers(registry, settings),
       ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
       ...shellHandlers({ registry, settings }),
@@ -247,7 +247,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...catalogueHandlers({ cwd, loadedThreads }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config, cwd }),
-      ...approvalHandlers({ registry, broker, recovered: recover }),
+      ...approvalHandlers(pending, broker),
       ...policyHandlers({ registry, settings, tools }),
       ...processHandlers({ ...tools.runner, config, cwd, hidden, isBelow, log, environment: programEnvironment }),
       ...files.routes,

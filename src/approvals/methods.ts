@@ -1,6 +1,7 @@
 // The permission profiles that a thread can be given, the questions that stand, and what the rules say.
 
 import { z } from 'zod';
+import { PendingApproval } from '../model/approval.ts';
 import { ApprovalPolicy, SandboxMode, SandboxPolicy } from '../model/policy.ts';
 import { freeJson } from '../model/schema.ts';
 import { request, unqueued } from '../rpc/declare.ts';
@@ -28,24 +29,6 @@ export const permissionProfileList = request('permissionProfile/list', {
 export const permissionProfileMethods = { permissionProfileList };
 
 const MAX_PAGE = 200;
-
-/** A question as it would be asked over the connection. */
-const PendingApproval = () =>
-  z.object({
-    approvalId: z.string(),
-    threadId: z.string(),
-    turnId: z.string(),
-    itemId: z.string(),
-    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput', 'mcpToolCall']),
-    nonce: z.string(),
-    requestedAtMs: z.int(),
-    /** Epoch seconds. */
-    expiresAt: z.int(),
-    /** For commands and changes of files: what may be answered. */
-    availableDecisions: z.array(z.unknown()).optional(),
-    method: z.string(),
-    params: z.record(z.string(), z.unknown()),
-  });
 
 /** Over all threads of the tenant, the oldest first. */
 export const approvalPending = request('approval/pending', {

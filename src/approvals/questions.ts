@@ -14,6 +14,7 @@ import {
   type WireDecision,
   type WirePermissions,
 } from './requests.ts';
+import { riskOf } from './risk.ts';
 
 /** For whom a question is: only who may change the rules is offered to remember one. */
 export interface Recipient {
@@ -69,6 +70,7 @@ const evidenceOf = (proposal: Proposal) => ({
   workspaceDigest: proposal.workspaceDigest,
   nonce: proposal.nonce,
   expiresAt: Math.floor(proposal.expiresAtMs / 1000),
+  risk: riskOf(proposal),
 });
 
 export function commandApprovalParams(

@@ -14,6 +14,8 @@ const evidence = {
   workspaceDigest: z.string(),
   nonce: z.string(),
   expiresAt: z.int(),
+  /** What a yes puts at risk. */
+  risk: z.object({ level: z.enum(['none', 'low', 'high']), text: z.string() }),
 };
 
 export const WireDecision = () =>

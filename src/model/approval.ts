@@ -164,6 +164,26 @@ export const Proposal = schema(() =>
 export type Proposal = Infer<typeof Proposal>;
 export type ProposalOf<K extends Proposal['kind']> = Extract<Proposal, { kind: K }>;
 
+/** A question that stands, as it would be asked over a connection. */
+export const PendingApproval = schema(() =>
+  z.object({
+    approvalId: z.string(),
+    threadId: z.string(),
+    turnId: z.string(),
+    itemId: z.string(),
+    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput', 'mcpToolCall']),
+    nonce: z.string(),
+    requestedAtMs: z.int(),
+    /** Epoch seconds. */
+    expiresAt: z.int(),
+    /** Except for permissions and input: what may be answered. */
+    availableDecisions: z.array(z.unknown()).optional(),
+    method: z.string(),
+    params: z.record(z.string(), z.unknown()),
+  }),
+);
+export type PendingApproval = Infer<typeof PendingApproval>;
+
 /** How a question ended: exactly one of these, once. */
 export const Resolution = schema(() =>
   z.discriminatedUnion('by', [

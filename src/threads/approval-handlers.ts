@@ -2,36 +2,17 @@
 
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import { approvalMethods } from '../approvals/methods.ts';
-import { approvalRequest, availableDecisions } from '../approvals/questions.ts';
-import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
-import type { Proposal } from '../model/approval.ts';
-import type { ThreadId } from '../model/ids.ts';
-import type { ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
-import type { ThreadRegistry } from './registry.ts';
-
-export interface ApprovalHandlerParts {
-  readonly registry: ThreadRegistry;
-  readonly broker: ApprovalBroker;
-  /** Settles when the questions of the tenant that stand since before a restart are among those that stand. */
-  readonly recovered: (tenant: string) => Promise<void>;
-}
-
-type Pending = ResultInput<typeof approvalMethods.approvalPending>['data'][number];
+import { type Asked, type PendingApprovals, pendingOf } from './pending-approvals.ts';
 
 const PAGE = 50;
 
-export function approvalHandlers({ registry, broker, recovered }: ApprovalHandlerParts): Route[] {
-  /** With a number: those that are on their way to the disk, or have just ended, are none yet or any more. */
-  const standing = async ({ tenant }: Principal): Promise<Asked[]> => {
-    await recovered(tenant);
-    return questionsOf(registry, tenant).filter(({ proposal }) => broker.requestIdOf(proposal.id) !== undefined);
-  };
+export function approvalHandlers(pending: PendingApprovals, broker: ApprovalBroker): Route[] {
   return implement(approvalMethods, {
     approvalPending: async ({ threadId, cursor, limit }, { session }) => {
       const { principal } = session;
-      const all = (await standing(principal))
+      const all = (await pending.standing(principal))
         .filter((asked) => threadId === undefined || threadId === null || asked.threadId === threadId)
         .map((asked) => ({ ...asked, key: keyOf(asked) }))
         .filter(({ key }) => cursor === undefined || cursor === null || key > cursor)
@@ -44,8 +25,8 @@ export function approvalHandlers({ registry, broker, recovered }: ApprovalHandle
     },
     approvalResolve: async ({ approvalId, nonce, decision }, { session }) => {
       const { principal } = session;
-      await recovered(principal.tenant);
-      const asked = questionsOf(registry, principal.tenant).find(({ proposal }) => proposal.id === approvalId);
+      await pending.ready(principal);
+      const asked = pending.asked(principal.tenant).find(({ proposal }) => proposal.id === approvalId);
       const isOfOthers = !asked && broker.requestIdOf(approvalId) !== undefined;
       if (isOfOthers) throw new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
       const kind = asked?.proposal.kind;
@@ -56,38 +37,5 @@ export function approvalHandlers({ registry, broker, recovered }: ApprovalHandle
   });
 }
 
-interface Asked {
-  readonly threadId: ThreadId;
-  readonly proposal: Proposal;
-}
-
-/** A thread with a question stays loaded. */
-function questionsOf(registry: ThreadRegistry, tenant: string): Asked[] {
-  return registry
-    .loadedIds(tenant)
-    .flatMap((threadId) =>
-      (registry.find(tenant, threadId)?.questions ?? []).map((proposal) => ({ threadId, proposal })),
-    );
-}
-
 /** Questions keep their places however many come and go meanwhile. */
 const keyOf = ({ proposal: { startedAtMs, id } }: Asked): string => `${String(startedAtMs).padStart(16, '0')}-${id}`;
-
-function pendingOf({ threadId, proposal }: Asked, principal: Principal): Pending {
-  const recipient = { mayRemember: principal.permissions.has('admin') };
-  const { method, params } = approvalRequest(threadId, proposal, recipient);
-  const decisions = availableDecisions(proposal, recipient);
-  return {
-    approvalId: proposal.id,
-    threadId,
-    turnId: proposal.turnId,
-    itemId: proposal.itemId,
-    kind: proposal.kind,
-    nonce: proposal.nonce,
-    requestedAtMs: proposal.startedAtMs,
-    expiresAt: Math.floor(proposal.expiresAtMs / 1000),
-    ...(decisions ? { availableDecisions: decisions } : {}),
-    method,
-    params: { ...params },
-  };
-}

@@ -20,6 +20,7 @@ import { threadGoalCleared, threadGoalUpdated, warning } from './notifications.t
 import { giveServers, ownServersOf } from './own-servers.ts';
 import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
+import type { PendingApprovals } from './pending-approvals.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
@@ -32,6 +33,7 @@ export interface ThreadHandlerParts {
   readonly settings: SettingsParts;
   readonly subscriberOf: (session: Session) => Subscriber;
   readonly instructions: InstructionSource;
+  readonly pending: PendingApprovals;
   readonly clock: Clock;
   /** Our own version, kept with the threads that it begins. */
   readonly version: string;
@@ -111,10 +113,13 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
           ...cursors,
           headSeq,
           ...(isTruncated ? { turnsTruncated: true } : {}),
+          ...parts.pending.told(session.principal, params.threadId),
         };
       },
 
       threadRead: async (params, context) => {
+        const { principal } = context.session;
+        await parts.pending.ready(principal);
         const { store, meta, status, runtime } = await stored(context, params.threadId);
         const { turns, isTruncated } = params.includeTurns
           ? await wholeTurns(store, params.threadId)
@@ -132,6 +137,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
           headSeq,
           ...events,
           ...(isTruncated ? { turnsTruncated: true } : {}),
+          ...parts.pending.told(principal, params.threadId),
         };
       },
 

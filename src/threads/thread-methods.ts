@@ -1,6 +1,7 @@
 // The life of a thread, as declared methods.
 
 import { z } from 'zod';
+import { PendingApproval } from '../model/approval.ts';
 import { ClientTool } from '../model/client-tool.ts';
 import { CollaborationMode } from '../model/collaboration.ts';
 import { freeJson, JsonObject, optional } from '../model/schema.ts';
@@ -52,6 +53,9 @@ export const threadStart = request('thread/start', {
   ],
 });
 
+/** Ours: the questions that stand, the oldest first; left out for those who may not answer. */
+const pendingApprovals = () => ({ pendingApprovals: z.array(PendingApproval()).optional() });
+
 export const threadResume = request('thread/resume', {
   params: () =>
     z.object({
@@ -79,6 +83,7 @@ export const threadResume = request('thread/resume', {
       itemsBackwardsCursor: z.string().nullable(),
       headSeq: z.int(),
       turnsTruncated: z.boolean().optional(),
+      ...pendingApprovals(),
     }),
   queue: ofThread,
   needs: 'thread:read',
@@ -106,6 +111,7 @@ export const threadRead = request('thread/read', {
         .optional(),
       nextSeq: z.int().optional(),
       turnsTruncated: z.boolean().optional(),
+      ...pendingApprovals(),
     }),
   queue: (params) => ({ ...threadQueue(params.threadId), shared: true }),
   needs: 'thread:read',

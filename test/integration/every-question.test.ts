@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
+import { localPrincipal, type Permission } from '../../src/auth/principal.ts';
 import { type CallingModel, callingModel, type ToolUse } from '../harness/calling-model.ts';
 import { cleanUp, type StartOptions, temporaryFolder } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
@@ -128,6 +129,29 @@ describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refuse
     question.answer(yes(question.params));
     expect((await completed(late, turnId)).status).toBe('completed');
     expect(rig.outputs()[0]).not.toMatch(refused);
+  });
+
+  test('is part of the thread for who may answer, as it is asked, and no more once it has ended', async () => {
+    const { rig, watcher, turnId } = await abandoned();
+    await waiting(watcher);
+    const { threadId } = rig;
+    const lister = await rig.server.connect({ experimentalApi: true });
+    const [listed] = (await lister.request('approval/pending', {})).data;
+    expect((await watcher.request('thread/read', { threadId })).pendingApprovals).toEqual([listed]);
+    const late = await rig.server.connect();
+    expect((await late.request('thread/resume', { threadId })).pendingApprovals).toEqual([listed]);
+    const question = await late.asked();
+    expect({ method: question.method, params: question.params }).toEqual({
+      method: listed.method,
+      params: listed.params,
+    });
+    expect(question.params.heddle.risk).toEqual({ level: expect.any(String), text: expect.any(String) });
+    const reader = { ...localPrincipal, permissions: new Set<Permission>(['thread:read']) };
+    const other = await rig.server.connectAs(reader);
+    expect(await other.request('thread/read', { threadId })).not.toHaveProperty('pendingApprovals');
+    question.answer(yes(question.params));
+    await completed(late, turnId);
+    expect((await late.request('thread/read', { threadId })).pendingApprovals).toEqual([]);
   });
 
   test('is ended by an interrupt of a new client (BC-11 b)', async () => {
