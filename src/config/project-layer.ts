@@ -15,6 +15,7 @@ import { cleaned, deepLine, isTable, isTooDeep, type Table } from './tables.ts';
  */
 const PROJECT_KEYS: ReadonlySet<string> = new Set([
   'model',
+  'review_model',
   'model_context_window',
   'model_auto_compact_token_limit',
   'model_reasoning_effort',

@@ -61,6 +61,8 @@ export const ThreadEvent = schema(() =>
       outputSchema: z.unknown().optional(),
       /** Begun by somebody whom the operator's ceiling holds: what others were allowed before does not widen it. */
       isCapped: z.literal(true).optional(),
+      /** What goes before the settings of the thread, in this turn alone. */
+      own: z.object({ serviceTier: z.string().optional(), hasEnvironment: z.literal(false).optional() }).optional(),
     }),
     z.object({ type: z.literal('itemStarted'), ...inTurn, item: Item() }),
     z.object({ type: z.literal('itemCompleted'), ...inTurn, item: Item() }),

@@ -3,10 +3,10 @@
 import { AppError } from '../base/errors.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
+import { checkEnvironments } from './beside-input.ts';
 import { compactionMethods } from './compaction-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { checkMayRun, given, reviewerOf, type SettingsParts } from './settings.ts';
-import { checkEnvironments } from './thread-handlers.ts';
 
 export function compactionHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
   return implement(compactionMethods, {

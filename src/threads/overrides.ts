@@ -42,6 +42,27 @@ export const turnOverrides = () => ({
   collaborationMode: optional(CollaborationMode()),
 });
 
+/** Of the one environment that there is; the first one counts. */
+export const environments = () =>
+  optional(
+    z.array(
+      z.object({
+        environmentId: z.string(),
+        cwd: optional(z.string()),
+        runtimeWorkspaceRoots: optional(z.array(z.string())),
+      }),
+    ),
+  );
+
+/** By source. `untrusted`: what the client has only found; `application`: its own words. */
+export const additionalContext = () =>
+  optional(
+    z.record(
+      z.string().max(256),
+      z.object({ value: z.string(), kind: z.enum(['untrusted', 'application']), name: optional(z.string()) }),
+    ),
+  );
+
 const threadShape = () => z.object(threadOverrides());
 const turnShape = () => z.object(turnOverrides());
 export type ThreadOverrides = z.output<ReturnType<typeof threadShape>>;

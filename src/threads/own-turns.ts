@@ -56,11 +56,13 @@ export function startCompaction(slot: TurnSlot, once?: Once): Promise<() => void
 /** What is reviewed, and for whom. */
 export interface ReviewRequest extends Pick<TurnInput, 'turnId' | 'isCapped'> {
   readonly target: ReviewTarget;
+  /** Null: that of the thread. */
+  readonly model: string | null;
 }
 
 /** Accepts a turn in which the model reviews changes; like `startCompaction`. */
 export function startReview(slot: TurnSlot, wanted: ReviewRequest, once?: Once): Promise<() => void> {
-  const { turnId, target, isCapped } = wanted;
+  const { turnId, target, isCapped, model } = wanted;
   const { backend, tools, clock, log } = slot.parts;
   return slot.mailbox.run(async () => {
     const { usage } = slot.log.stored.meta;
@@ -68,7 +70,7 @@ export function startReview(slot: TurnSlot, wanted: ReviewRequest, once?: Once):
       emptyTurn(turnId, isCapped),
       [],
       once,
-      review(turnId, target, { backend, tools, clock, log, usage }),
+      review(turnId, target, { backend, tools, clock, log, usage, model }),
     );
     return () => slot.begin(turnId);
   });

@@ -22,8 +22,11 @@ export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts
       const runtime = await registry.load(tenantOf(context), threadId);
       if (runtime.meta.archived) throw isArchived(threadId);
       const { principal } = context.session;
-      await checkMayRun(runtime.meta.settings, principal, settings);
       const turnId = newId();
+      const { review_model: model } = await settings.config.load(runtime.meta.settings.cwd);
+      const current = runtime.meta.settings;
+      await checkMayRun(model ? { ...current, model } : current, principal, settings);
+      const wanted = { turnId, target, isCapped: !principal.isLocal, model };
       const reply = { turn: turnView(turnId, hintOf(target)), reviewThreadId: threadId };
       const release = runtime.hold();
       let begin = () => {};
@@ -31,7 +34,7 @@ export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts
         release();
         begin();
       });
-      begin = await runtime.startReview({ turnId, target, isCapped: !principal.isLocal }, context.once(reply));
+      begin = await runtime.startReview(wanted, context.once(reply));
       return reply;
     },
   });

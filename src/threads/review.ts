@@ -25,6 +25,8 @@ export interface ReviewParts {
   readonly tools: ToolParts;
   readonly clock: Clock;
   readonly log: Log;
+  /** Which model reviews; null: that of the thread. */
+  readonly model: string | null;
   /** Of the thread so far. */
   readonly usage: TokenUsage;
 }
@@ -57,14 +59,14 @@ const whole = (turnId: TurnId, item: Item, completedAtMs: number): ThreadEvent[]
 async function lookedAt(
   target: ReviewTarget,
   turn: TurnPort,
-  { backend, tools, clock, log, usage }: ReviewParts,
+  { backend, tools, clock, log, usage, model }: ReviewParts,
   spent: () => TurnError | undefined,
   signal: AbortSignal,
 ): Promise<string> {
   // What was granted to the thread was not granted to its reviewers.
-  const port = { ...turn, settings: () => readingOnly(turn.settings()), grants: new Grants() };
+  const port = { ...turn, settings: () => readingOnly(turn.settings(), model), grants: new Grants() };
   const reviewer = quiet(backend);
-  const request = { ...requestOf(target, port), isBlind: !(await takesImages(backend, turn.settings())) };
+  const request = { ...requestOf(target, port), isBlind: !(await takesImages(backend, port.settings())) };
   // Nobody else knows of what the reviewer runs.
   const sessions = new CommandSessions();
   const { result: end } = await withTools(port, { tools, ofThread: { sessions } }, signal, (host) =>
@@ -79,8 +81,9 @@ async function lookedAt(
 }
 
 /** Nobody is asked and no client is called, so that nothing can happen that changes what is reviewed. */
-const readingOnly = (settings: ThreadSettings): ThreadSettings => ({
+const readingOnly = (settings: ThreadSettings, model: string | null): ThreadSettings => ({
   ...settings,
+  model: model ?? settings.model,
   approvalPolicy: 'never',
   sandboxPolicy: withoutWriting(settings.sandboxPolicy),
   permissionProfile: null,

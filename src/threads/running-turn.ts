@@ -20,6 +20,7 @@ import { runBackend } from './backend-run.ts';
 import { TurnBudget } from './budget.ts';
 import type { ClientCalls } from './client-calls.ts';
 import { type OwnTurn, type OwnWork, TurnFailed } from './own-work.ts';
+import { given } from './settings.ts';
 import { onlyWaitsForPeople } from './state.ts';
 import { SteeringBox } from './steering.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -97,7 +98,7 @@ export class RunningTurn {
 
   /** Changes how the rest of the turn asks its model. */
   adjust(wishes: Partial<Pick<ThreadSettings, 'model' | 'effort' | 'summary' | 'serviceTier'>>): void {
-    this.#settings = { ...(this.#settings ?? this.#thread.accepted.meta.settings), ...wishes };
+    this.#settings = { ...(this.#settings ?? this.#ofTurn()), ...wishes };
   }
 
   /** Hands over input that is on disk. */
@@ -149,7 +150,7 @@ export class RunningTurn {
 
   /** Runs to the end; `finish` stores the last events in the order of the thread's other changes. Never rejects. */
   async drive(finish: (store: () => Promise<void>) => Promise<void>): Promise<void> {
-    this.#settings ??= this.#thread.accepted.meta.settings;
+    this.#settings ??= this.#ofTurn();
     try {
       const end = await this.#run();
       this.#settled.resolve();
@@ -239,6 +240,11 @@ export class RunningTurn {
     this.#hasCompleted = end.status === 'completed';
   }
 
+  #ofTurn(): ThreadSettings {
+    const { meta, turn } = this.#thread.accepted;
+    return { ...meta.settings, ...given(turn?.own ?? {}) };
+  }
+
   #port(isResumed = false): TurnPort {
     const thread = this.#thread;
     const { store, grants, calls } = this.#parts;
@@ -248,7 +254,7 @@ export class RunningTurn {
       turnId: this.id,
       grants,
       isCapped: () => thread.accepted.turn?.isCapped ?? false,
-      settings: () => this.#settings ?? thread.accepted.meta.settings,
+      settings: () => this.#settings ?? this.#ofTurn(),
       append: (events) => {
         for (const event of events) if (event.type === 'usageReported') this.#budget.spend(event.last);
         return thread.append(events);

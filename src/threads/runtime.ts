@@ -178,7 +178,7 @@ export class ThreadRuntime implements Closable {
   }
 
   /** Adds input to the running turn: on disk when this settles. */
-  steer(expected: TurnId, { input, clientId, isCapped }: SteerInput, once?: Once): Promise<void> {
+  steer(expected: TurnId, input: SteerInput, once?: Once): Promise<void> {
     return this.#mailbox.run(async () => {
       const running = this.#running;
       const active = this.activeTurnId;
@@ -189,8 +189,7 @@ export class ThreadRuntime implements Closable {
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
-      const shown = await this.#shown(input, isCapped);
-      const event = steeredEvent(active, { input, clientId, isCapped }, shown);
+      const event = steeredEvent(active, input, await this.#shown(input));
       await this.#log.append([event], once);
       running.steer(event);
     });
@@ -256,7 +255,7 @@ export class ThreadRuntime implements Closable {
   async #accept(turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn): Promise<void> {
     this.#requireIdle();
     if (this.#log.accepted.meta.archived) throw isArchived(this.threadId);
-    const shown = await this.#shown(turn.input, turn.isCapped);
+    const shown = await this.#shown(turn);
     this.#running = this.#prepare(turn.turnId, own);
     try {
       const events = startEvents(turn, shown, this.#parts.clock.now());
@@ -267,9 +266,10 @@ export class ThreadRuntime implements Closable {
     }
   }
 
-  #shown(input: SteerInput['input'], isCapped: boolean): Promise<UserInput[] | undefined> {
+  async #shown({ input, isCapped, beside = [] }: SteerInput): Promise<UserInput[] | undefined> {
     const { hasEnvironment, cwd } = this.meta.settings;
-    return shownInput(input, isCapped, this.#parts, hasEnvironment ? cwd : undefined);
+    const shown = await shownInput(input, isCapped, this.#parts, hasEnvironment ? cwd : undefined);
+    return beside.length === 0 ? shown : [...beside, ...(shown ?? input)];
   }
 
   #requireIdle(): void {

@@ -16,6 +16,7 @@ export interface OpenTurn {
   readonly outputSchema: unknown;
   /** Somebody under the operator's ceiling drives it, alone or with others. */
   readonly isCapped: boolean;
+  readonly own: EventOf<'turnStarted'>['own'];
   /** A review has begun in it and not ended. */
   readonly isReviewing: boolean;
   /** Items that were begun and not completed. */
@@ -88,9 +89,9 @@ function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
 
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
   if (event.type === 'turnStarted') {
-    const { turnId: id, rootTurnId, startedAtMs, outputSchema, isCapped = false } = event;
+    const { turnId: id, rootTurnId, startedAtMs, outputSchema, isCapped = false, own } = event;
     const nothing = { isReviewing: false, items: new Map(), lastMessage: null, questions: new Map() };
-    return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, ...nothing, steered: [], diff: null };
+    return { id, rootTurnId, seq, startedAtMs, outputSchema, isCapped, own, ...nothing, steered: [], diff: null };
   }
   if (!turn || !('turnId' in event) || event.turnId !== turn.id) return turn;
   switch (event.type) {

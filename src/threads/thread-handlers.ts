@@ -11,6 +11,7 @@ import type { Params, ResultInput } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import type { Session } from '../rpc/session.ts';
 import { createAccess, tenantOf } from './access.ts';
+import { withFoldersOf } from './beside-input.ts';
 import { checkClientTools } from './client-tools.ts';
 import type { Subscriber } from './cursor.ts';
 import { checkPlace, eventsPage } from './event-page.ts';
@@ -47,9 +48,9 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
   return implement(
     threadMethods,
     {
-      threadStart: async (params, context) => {
+      threadStart: async (given, context) => {
         const { session, afterReply } = context;
-        checkEnvironments(params.environments);
+        const params = withFoldersOf(given);
         checkClientTools(params.dynamicTools ?? []);
         const wanted = withoutEnvironment(params, await settingsOfStart(params, session, settings));
         const own = await ownServersOf(params, settings, wanted.cwd);
@@ -219,9 +220,4 @@ async function adoptOnResume(
 /** An empty list of environments takes away the one there is. */
 function withoutEnvironment({ environments }: Params<typeof threadStart>, settings: ThreadSettings): ThreadSettings {
   return environments?.length === 0 ? { ...settings, workspaceRoots: [], hasEnvironment: false } : settings;
-}
-
-export function checkEnvironments(environments: readonly { environmentId: string }[] | null | undefined): void {
-  const unknown = environments?.find(({ environmentId }) => environmentId !== 'local');
-  if (unknown) throw new AppError('invalid', `unknown turn environment id \`${unknown.environmentId}\``);
 }

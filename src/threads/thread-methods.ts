@@ -8,7 +8,7 @@ import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
+import { environments, MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
 import { adopted, TurnsPage } from './schema.ts';
 
 /** Tools that a client may declare, and characters of JSON of all of them: the model reads them with every request. */
@@ -27,7 +27,7 @@ export const threadStart = request('thread/start', {
       ephemeral: optional(z.boolean()),
       historyMode: optional(z.enum(['paginated', 'legacy'])),
       threadSource: optional(z.string()),
-      environments: optional(z.array(z.object({ environmentId: z.string() }))),
+      environments: environments(),
       dynamicTools: optional(freeJson(z.array(ClientTool()).max(MAX_CLIENT_TOOLS), MAX_TOOLS_JSON)),
       threadId: optional(z.string()),
       title: optional(z.string()),

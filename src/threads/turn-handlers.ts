@@ -2,15 +2,17 @@
 
 import { AppError, isAppError } from '../base/errors.ts';
 import { chosenId, newId } from '../model/ids.ts';
+import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
+import { contextParts, withFoldersOf } from './beside-input.ts';
 import { checkInput, checkModalities } from './input-check.ts';
 import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { checkMayRun, type SettingsParts, settingsAfter } from './settings.ts';
-import { checkEnvironments } from './thread-handlers.ts';
-import { turnMethods } from './turn-methods.ts';
+import { turnMethods, type turnStart } from './turn-methods.ts';
+import type { TurnInput } from './turn-start.ts';
 import { newTurnView } from './view.ts';
 
 export interface TurnHandlerParts {
@@ -33,12 +35,14 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
   };
 
   return implement(turnMethods, {
-    turnStart: async (params, context) => {
+    turnStart: async (given, context) => {
       const { principal } = context.session;
+      const params = withFoldersOf(given);
       if (params.permissions && params.sandboxPolicy) {
         throw new AppError('invalid', '`permissions` cannot be combined with `sandboxPolicy`');
       }
-      checkEnvironments(params.environments);
+      if (params.toolOutput) throw new AppError('unsupported', 'toolOutput is not supported: give it as input');
+      const beside = contextParts(params.additionalContext, params.input);
       await checkInput(params.input, principal, settings);
       const runtime = await threadOf(context, params.threadId);
       if (runtime.meta.archived) {
@@ -55,7 +59,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         const reply = { turn: newTurnView(active, active) };
         await runtime.steer(
           active,
-          { input: params.input, clientId, isCapped: !principal.isLocal },
+          { input: params.input, clientId, isCapped: !principal.isLocal, beside },
           context.once(reply),
         );
         return reply;
@@ -68,7 +72,9 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
       if (params.turnId) await requireFree(context, runtime, turnId);
       // What waits takes the thread's settings as they are then, so that a start with settings of its own cannot wait.
-      const mayWait = whenBusy === 'queue' && after === before && !params.outputSchema;
+      const own = ownSettings(params);
+      const isPlain = !params.outputSchema && beside.length === 0 && own === undefined;
+      const mayWait = whenBusy === 'queue' && after === before && isPlain;
       const wait = () => {
         const { input } = params;
         const queued = {
@@ -94,6 +100,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         clientId,
         outputSchema: params.outputSchema ?? undefined,
         isCapped: !principal.isLocal,
+        beside,
+        ...(own ? { own } : {}),
       };
       try {
         await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
@@ -117,7 +125,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const reply = { turnId: expectedTurnId };
       const clientId = params.clientUserMessageId ?? null;
       const isCapped = !context.session.principal.isLocal;
-      await runtime.steer(expectedTurnId, { input, clientId, isCapped }, context.once(reply));
+      const beside = contextParts(params.additionalContext, input);
+      await runtime.steer(expectedTurnId, { input, clientId, isCapped, beside }, context.once(reply));
       return reply;
     },
 
@@ -127,4 +136,12 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       return { physicallySettled: true };
     },
   });
+}
+
+/** What holds for this turn alone. */
+function ownSettings({ serviceTierForTurn, environments }: Params<typeof turnStart>): TurnInput['own'] {
+  const tier = serviceTierForTurn ? { serviceTier: serviceTierForTurn } : {};
+  const place = environments?.length === 0 ? { hasEnvironment: false as const } : {};
+  const own = { ...tier, ...place };
+  return Object.keys(own).length > 0 ? own : undefined;
 }

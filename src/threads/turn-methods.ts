@@ -5,7 +5,7 @@ import { UserInput } from '../model/input.ts';
 import { freeJson, optional } from '../model/schema.ts';
 import { Turn } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { turnOverrides } from './overrides.ts';
+import { additionalContext, environments, turnOverrides } from './overrides.ts';
 
 export const turnStart = request('turn/start', {
   params: () =>
@@ -16,7 +16,12 @@ export const turnStart = request('turn/start', {
       ...turnOverrides(),
       rootTurnId: optional(z.string()),
       outputSchema: freeJson(z.unknown()).optional(),
-      environments: optional(z.array(z.object({ environmentId: z.string() }))),
+      environments: environments(),
+      additionalContext: additionalContext(),
+      /** Of this turn alone. */
+      serviceTierForTurn: optional(z.string()),
+      /** Refused: a tool that nobody called has no output here. */
+      toolOutput: freeJson(z.unknown()).optional(),
       /** Ours: an id of the client's choice, and what to do on a busy thread. */
       turnId: optional(z.string()),
       ifBusy: optional(z.enum(['reject', 'steer', 'queue'])),
@@ -48,6 +53,7 @@ export const turnSteer = request('turn/steer', {
       input: z.array(UserInput()),
       expectedTurnId: z.string(),
       clientUserMessageId: optional(z.string()),
+      additionalContext: additionalContext(),
     }),
   result: () => z.object({ turnId: z.string() }),
   queue: (params) => threadQueue(params.threadId),

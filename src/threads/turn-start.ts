@@ -13,9 +13,13 @@ export interface TurnInput {
   readonly outputSchema: unknown;
   /** Somebody under the operator's ceiling begins it. */
   readonly isCapped: boolean;
+  /** What the model is shown before the input, and nobody else is. */
+  readonly beside?: readonly UserInput[];
+  /** Settings of this turn alone. */
+  readonly own?: EventOf<'turnStarted'>['own'];
 }
 
-export type SteerInput = Pick<TurnInput, 'input' | 'clientId' | 'isCapped'>;
+export type SteerInput = Pick<TurnInput, 'input' | 'clientId' | 'isCapped' | 'beside'>;
 
 /** `shown`: what the model is shown of the input, where that is something else. */
 export function startEvents(turn: TurnInput, shown: UserInput[] | undefined, atMs: number): ThreadEvent[] {
@@ -28,6 +32,7 @@ export function startEvents(turn: TurnInput, shown: UserInput[] | undefined, atM
     preview: previewOf(input),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(turn.isCapped ? { isCapped: true as const } : {}),
+    ...(turn.own ? { own: turn.own } : {}),
   };
   const content = [...input];
   const message = { turnId, itemId: newId(), content, clientId, ...(shown ? { shown } : {}) };

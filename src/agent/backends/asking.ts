@@ -158,6 +158,7 @@ function requestOf(run: Run): ModelRequest {
     tools: offeredTools(run.turn, { fileTools: run.route.hasFileTools ?? false }).map(({ spec }) => spec),
     effort: settings.effort,
     summary: settings.summary,
+    serviceTier: settings.serviceTier,
     ...(outputSchema === undefined ? {} : { outputSchema }),
     cacheKey: threadId,
   };

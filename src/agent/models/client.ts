@@ -25,6 +25,8 @@ export interface ModelRequest {
   readonly summary: 'auto' | 'concise' | 'detailed' | 'none' | null;
   /** JSON Schema that the final message must fit. */
   readonly outputSchema?: unknown;
+  /** How fast it is to be answered, and what that costs; null: as usual. */
+  readonly serviceTier?: string | null;
   /** Constant within a thread, so that providers can cache. */
   readonly cacheKey: string;
 }

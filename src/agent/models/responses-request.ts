@@ -29,6 +29,7 @@ export function responsesBody(request: ModelRequest, provider: Provider): Body {
     include: ['reasoning.encrypted_content'],
     prompt_cache_key: request.cacheKey,
     ...formatOf(request.outputSchema),
+    ...tierOf(request.serviceTier),
   };
 }
 
@@ -59,6 +60,12 @@ function reasoningOf(request: ModelRequest): Body {
       ...(summary === null ? {} : { summary }),
     },
   };
+}
+
+/** `fast` is what clients call it. */
+function tierOf(tier: string | null | undefined): Body {
+  if (!tier || tier === 'default') return {};
+  return { service_tier: tier === 'fast' ? 'priority' : tier };
 }
 
 function formatOf(schema: unknown): Body {

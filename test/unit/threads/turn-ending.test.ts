@@ -23,7 +23,15 @@ const PROPOSAL: ProposalOf<'fileChange'> = {
 
 function endOf(isAsked: boolean, isRecovered: boolean) {
   const turn: OpenTurn = {
-    ...{ id: 'turn', rootTurnId: 'turn', seq: 1, startedAtMs: 1, outputSchema: undefined, isCapped: false },
+    ...{
+      id: 'turn',
+      rootTurnId: 'turn',
+      seq: 1,
+      startedAtMs: 1,
+      outputSchema: undefined,
+      isCapped: false,
+      own: undefined,
+    },
     isReviewing: false,
     items: new Map([[ITEM.id, ITEM]]),
     lastMessage: null,
