@@ -24,8 +24,8 @@ async function script(socket: string, ...args: string[]) {
 
 test.skipIf(!isRunnable)('a script runs turns over the socket and answers what is asked', async () => {
   const socket = await socketOfServer();
-  const said = await script(socket, 'say "Quoted" \\ words\nrun! touch asked\nsay Last words', 'accept');
-  expect(said).toMatchObject({ code: 0, stdout: '"Quoted" \\ words\nLast words\n' });
+  const said = await script(socket, 'say "Quoted" \\n words\nrun! touch asked\nsay Last words', 'accept');
+  expect(said).toMatchObject({ code: 0, stdout: '"Quoted" \\n words\nLast words\n' });
   expect(said.stderr).toBe("accept: /bin/bash -lc 'touch asked'\ncompleted\n");
   expect(said.made('asked')).toBe(true);
   const declined = await script(socket, 'run! touch asked\n\npatch add patched.txt x');
