@@ -6,6 +6,7 @@ import { closeOnce } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
 import type { McpEndpoint } from '../config/mcp-servers.ts';
 import { endingAnswers, type Fetch, isEventStream, withBody } from './answer-stream.ts';
+import { concealed, secretsOf } from './concealing.ts';
 import type { McpWire } from './wire.ts';
 
 /** Bytes of one answer, or of one line of a stream of them. */
@@ -54,7 +55,7 @@ export function addressWire(
   let reason: string | undefined;
   const reached: Fetch = async (address, init) => {
     try {
-      return await boundedFetch(address, init);
+      return await withoutSecrets(await boundedFetch(address, init), new Headers(init?.headers));
     } catch (error) {
       const code = codeOf((error as { readonly cause?: unknown }).cause);
       if (code === undefined) throw error;
@@ -109,6 +110,13 @@ function authorised(fetch: Fetch, tokens: Tokens): Fetch {
     await response.body?.cancel();
     return send(url, init, other);
   };
+}
+
+/** A refusal may repeat what it was asked with, and is told to people. */
+async function withoutSecrets(response: Response, sent: Headers): Promise<Response> {
+  if (response.ok || !response.body) return response;
+  const text = await response.text();
+  return withBody(response, new Blob([concealed(text, secretsOf(sent))]).stream());
 }
 
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {

@@ -50,7 +50,8 @@ export async function openWire(
       const named = Object.fromEntries(passed.map((variable) => [variable, environment[variable]]));
       const folder = cwd === null ? parts.cwd : isAbsolute(cwd) ? cwd : resolve(parts.cwd, cwd);
       const spec = { argv, cwd: folder, env: childEnvironment(environment, { ...named, ...env }) };
-      return programWire({ children, log: parts.log, clock, name, spec });
+      const secrets = Object.values({ ...named, ...env }).filter((value) => value !== undefined);
+      return programWire({ children, log: parts.log, clock, name, spec, secrets });
     }
   }
 }

@@ -7,6 +7,7 @@ import { closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Child, Children, ChildSpec } from '../children/spawn.ts';
+import { concealed } from './concealing.ts';
 import type { McpWire } from './wire.ts';
 
 /** Characters of one message. */
@@ -23,10 +24,12 @@ export interface ProgramParts {
   /** Of the server, for our log. */
   readonly name: string;
   readonly spec: Pick<ChildSpec, 'argv' | 'cwd' | 'env'>;
+  /** Of what it is given; it may print them. */
+  readonly secrets: readonly string[];
 }
 
 /** The program starts with `start` and ends, with all that it started, with `close`. */
-export function programWire({ children, log, clock, name, spec }: ProgramParts): McpWire {
+export function programWire({ children, log, clock, name, spec, secrets }: ProgramParts): McpWire {
   const life = new AbortController();
   let child: Child | undefined;
   let reason: string | undefined;
@@ -89,7 +92,8 @@ export function programWire({ children, log, clock, name, spec }: ProgramParts):
       }),
     close: closeOnce(async () => {
       reason ??= 'the connection was closed';
-      if (stderr !== '') log.debug({ server: name, stderr }, 'the last words of an MCP server');
+      if (stderr !== '')
+        log.debug({ server: name, stderr: concealed(stderr, secrets) }, 'the last words of an MCP server');
       child?.stdin?.end();
       const ending = child?.end();
       life.abort(new AppError('cancelled', reason));
