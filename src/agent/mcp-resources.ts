@@ -2,7 +2,7 @@
 
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import type { CallAnswer, CallOptions } from '../mcp/call.ts';
-import type { ResourceKind } from '../mcp/inventory.ts';
+import type { ResourceKind, ResourcePage } from '../mcp/inventory.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
 import type { McpCall, McpResourceQuery } from './backend.ts';
 import type { McpDeed } from './mcp-call.ts';
@@ -14,6 +14,8 @@ const KINDS: Readonly<Record<string, ResourceKind>> = {
   list_mcp_resources: 'resources',
   list_mcp_resource_templates: 'resourceTemplates',
 };
+
+const NOTHING: Pick<ResourcePage, 'entries'> = { entries: [] };
 
 /** The question as a call, and how it is answered; or what is wrong with it. */
 export function resourceQuery(
@@ -64,7 +66,7 @@ async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }:
   if (server !== null) {
     const page = await servers.read(server, signal, (each) => each.resourcePage(kind, cursor ?? undefined, signal));
     const next = page.next === undefined ? {} : { nextCursor: page.next };
-    return { server, [kind]: page.entries.map((entry) => ({ server, ...entry })), ...next };
+    return { server, [kind]: page.entries.map((entry) => shown(server, entry)), ...next };
   }
   if (cursor !== null) throw new AppError('invalid', 'cursor can only be used when a server is specified');
   const all = servers.entries.flatMap(({ server: { name }, connection }) =>
@@ -73,9 +75,14 @@ async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }:
   const lists = await Promise.all(
     all.map(async ({ name, connection }) => {
       // What one server does not tell is nothing to the others.
-      const { entries } = await connection.resourcePage(kind, undefined, signal).catch(() => ({ entries: [] }));
-      return entries.map((entry) => ({ server: name, ...entry }));
+      const { entries } = await connection.resourcePage(kind, undefined, signal).catch(() => NOTHING);
+      return entries.map((entry) => shown(name, entry));
     }),
   );
   return { [kind]: lists.flat() };
+}
+
+/** What it is read by comes first. */
+function shown(server: string, { uri, uriTemplate, ...more }: Readonly<Record<string, unknown>>): object {
+  return { server, ...(uri === undefined ? { uriTemplate } : { uri }), ...more };
 }
