@@ -157,7 +157,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       broker,
       prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
       runner: { children, sandbox, doors, clock },
-      commits,
+      ...{ commits, looksFolder: join(directory, 'looks') },
       clock,
       environment: programEnvironment,
       ...{ hidden, writableRoots: config.requirements?.writableRoots },

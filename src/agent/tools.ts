@@ -50,6 +50,8 @@ export interface ToolParts {
   readonly prefixRules: PrefixRules;
   readonly runner: RunnerParts;
   readonly commits: Commits;
+  /** Absolute; made when it is needed. In there lies what it takes to look at what commands do, and none of them sees it. */
+  readonly looksFolder: string;
   readonly clock: Clock;
   /** The whole environment of commands. */
   readonly environment: Readonly<Record<string, string>>;

@@ -68,6 +68,8 @@ function originIn(config: string): string | null {
   return url?.replace(/^(\w+:\/\/)[^/@]*@/, '$1') ?? null;
 }
 
+/** Not of a named pipe, which would be waited for. */
 async function text(file: string): Promise<string | undefined> {
+  if (!(await kindOf(file))?.isFile()) return undefined;
   return readFile(file, 'utf8').catch(() => undefined);
 }

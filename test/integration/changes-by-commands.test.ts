@@ -149,6 +149,49 @@ describe('in a repository', () => {
       await expect(readFile(at(name))).rejects.toThrow('ENOENT');
   });
 
+  test('a name of a filter that looks like a setting, and settings that commands can write, run nothing', async () => {
+    const { run: turn, last, workspace, at } = await started({ ...FILES, '.gitattributes': '*.txt filter=a=b\n' });
+    const settings = (name: string, mark: string) =>
+      `[filter "${name}"]\n\tclean = touch '${at(mark)}' && cat\n\trequired\n`;
+    await writeFile(at('.git/config'), settings('a=b', 'first'), { flag: 'a' });
+    await git(workspace, 'config', 'include.path', '../shared');
+    await writeFile(at('shared'), '');
+    await writeFile(at('more'), `${settings('late', 'second')}[core]\n\tfsmonitor = touch '${at('third')}'\n`);
+    await turn([
+      command('echo 1 > a.txt'),
+      command('cat more > shared; echo "*.txt filter=late" > .gitattributes; echo 2 > a.txt'),
+    ]);
+    expect(last()).toContain('\n+2\n');
+    for (const name of ['first', 'second', 'third']) await expect(readFile(at(name))).rejects.toThrow('ENOENT');
+  });
+
+  test('an index in two parts is read, and one that is a named pipe keeps nobody waiting', async () => {
+    const { run: turn, last, workspace, at } = await started(FILES);
+    await git(workspace, 'update-index', '--split-index');
+    await turn([command('echo 1 > a.txt')]);
+    expect(last()).toContain('\n-one\n-two\n+1\n');
+    await rm(at('.git/index'));
+    await run('mkfifo', [at('.git/index')]);
+    await turn([command('echo 2 > a.txt')]);
+    expect(last()).toContain('\n-1\n+2\n');
+  });
+
+  test('names of other objects, sparse folders and ends of lines are understood as git does', async () => {
+    const { run: turn, last, workspace, at } = await started();
+    await git(workspace, 'init', '-q', '--object-format=sha256');
+    for (const name of ['far', 'near']) await mkdir(at(name));
+    await writeFile(at('far/a'), 'a\n');
+    await writeFile(at('near/b'), 'b\r\n');
+    await writeFile(at('near/c'), 'c\r\n');
+    await git(workspace, 'config', 'core.autocrlf', 'true');
+    await git(workspace, 'add', '-A');
+    await git(workspace, 'commit', '-qm', 'first');
+    await git(workspace, 'sparse-checkout', 'set', '--sparse-index', 'near');
+    await writeFile(at('.git/info/exclude'), 'ignored\n');
+    await turn([command('touch near/c; printf "1\\r\\n" > near/b; echo x > ignored')]);
+    expect(headers(last())).toEqual(['diff --git a/near/b b/near/b']);
+  });
+
   test('a repository whose settings place its files elsewhere is not followed', async () => {
     const { run: turn, client, workspace, server } = await started(FILES);
     await git(workspace, 'config', 'core.worktree', server.dataDirectory);

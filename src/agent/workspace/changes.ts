@@ -129,7 +129,7 @@ export class CommandChanges {
       const reach = await reachOf(port.settings(), tools.hidden, port.isCapped());
       const parts: SnapshotParts = {
         ...{ children: tools.runner.children, environment: tools.environment, contents },
-        leftovers: tools.commits.leftovers,
+        ...{ leftovers: tools.commits.leftovers, folder: tools.looksFolder },
         isHidden: (path) => reach.standing(path) === 'hidden',
       };
       const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(MAX_WAIT_MS)]);

@@ -1,22 +1,25 @@
 // A folder in a git repository at one moment: a copy of its index says what most files were, the others are read.
 
-import { copyFile, mkdir, rm, stat, utimes } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { AppError, codeOf, isAppError } from '../../base/errors.ts';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError, isAppError } from '../../base/errors.ts';
 import type { Leftovers } from '../../base/leftovers.ts';
+import { throwIfAborted } from '../../base/signals.ts';
 import { temporaryName } from '../../fs/replacement.ts';
 import { isWithin } from '../../sandbox/policy.ts';
 import type { Content } from '../patch/diff-text.ts';
 import type { Observation } from '../patch/turn-diff.ts';
 import { contentOf, FileContents } from './contents.ts';
-import { type GitParts, git } from './git.ts';
+import { type GitParts, git, type OwnRepository } from './git.ts';
+import { placesOf, repositoryLike } from './git-copy.ts';
 import { parseStatus, type StatusEntry } from './git-status.ts';
 import { type Changes, MAX_CHANGED, type Snapshot } from './snapshot.ts';
 
 export interface SnapshotParts extends GitParts {
   readonly contents: FileContents;
   readonly leftovers: Leftovers;
+  /** Where folders of ours are made; no sandboxed command sees it. */
+  readonly folder: string;
   /** Neither read nor named. */
   readonly isHidden: (path: string) => boolean;
 }
@@ -27,73 +30,60 @@ const STATUS = [
 ];
 
 /**
- * `root` is a real path. Rejects as *unavailable* where git does not work, and as *cancelled*. The index of the repository is only
- * read, and programs that its settings name are not run.
+ * `root` is a real path. Rejects as *unavailable* where git does not work, and as *cancelled*. The repository is only read, and its
+ * settings are asked about once: what commands make of them has no say in how git looks, nor have programs that they name.
  */
 export async function gitSnapshot(root: string, parts: SnapshotParts, signal: AbortSignal): Promise<Snapshot> {
-  const [places, filters] = await Promise.all([
-    git(['rev-parse', '--show-toplevel', '--git-path', 'index'], { cwd: root }, parts, signal),
-    filterNames(root, parts, signal),
-  ]);
-  const [top = '', indexPlace = ''] = places.toString('utf8').split('\n');
+  const places = await placesOf(root, parts, signal);
   // The settings of a repository can say that its files lie elsewhere.
-  if (!isWithin(root, top)) throw new AppError('unavailable', `${root} does not lie in its repository`);
-  const folder = join(tmpdir(), temporaryName());
+  if (!isWithin(root, places.top)) throw new AppError('unavailable', `${root} does not lie in its repository`);
+  // What lies beside the files tells no more than they do; a repository that is named may be anybody's.
+  const isElsewhere = (path: string) => !isWithin(path, join(places.top, '.git'));
+  if ([places.index, places.objects].some((path) => isElsewhere(path) && parts.isHidden(path)))
+    throw new AppError('unavailable', `the repository of ${root} may not be seen`);
+  const folder = join(parts.folder, temporaryName());
   const forget = parts.leftovers.note(folder);
-  const snapshot = new GitSnapshot(root, top, filters, folder, forget, parts);
   try {
-    await snapshot.take(resolve(root, indexPlace), signal);
+    const snapshot = new GitSnapshot(root, await repositoryLike(places, folder), forget, parts);
+    await snapshot.take(signal);
     return snapshot;
   } catch (error) {
-    await snapshot.close();
+    await removed(folder, forget);
     throw error;
   }
 }
 
-/** Of what would be run to turn files into what git keeps; most repositories have none. */
-async function filterNames(root: string, parts: GitParts, signal: AbortSignal): Promise<string[]> {
-  const listed = await git(['config', '--list', '--name-only', '-z'], { cwd: root }, parts, signal);
-  const names = listed.toString('utf8').split('\0');
-  const filters = names.flatMap((name) => /^filter\.(.*)\.[a-z]+$/s.exec(name)?.[1] ?? []);
-  return [...new Set(filters)];
+async function removed(folder: string, forget: () => void): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch(() => {});
+  forget();
 }
 
 class GitSnapshot implements Snapshot {
   readonly #root: string;
-  readonly #top: string;
+  readonly #repository: OwnRepository;
   readonly #parts: SnapshotParts;
-  readonly #folder: string;
   readonly #forget: () => void;
-  readonly #filters: readonly string[];
   /** Of files that the index does not tell about. */
   readonly #read = new Map<string, Content | null>();
   readonly #blobs = new Map<string, Content>();
   #takenAtMs = 0;
 
-  constructor(
-    root: string,
-    top: string,
-    filters: readonly string[],
-    folder: string,
-    forget: () => void,
-    parts: SnapshotParts,
-  ) {
+  constructor(root: string, repository: OwnRepository, forget: () => void, parts: SnapshotParts) {
     this.#root = root;
-    this.#top = top;
-    this.#filters = filters;
-    this.#folder = folder;
+    this.#repository = repository;
     this.#forget = forget;
     this.#parts = parts;
   }
 
-  async take(index: string, signal: AbortSignal): Promise<void> {
-    await mkdir(this.#folder, { mode: 0o700 });
-    await copyIndex(index, this.#index);
+  async take(signal: AbortSignal): Promise<void> {
     this.#takenAtMs = Date.now();
     const entries = await this.#status(signal);
     if (entries.size > MAX_CHANGED * 10) throw new AppError('unavailable', 'too many files are not in the index');
     this.#parts.contents.begin();
-    for (const path of entries.keys()) this.#read.set(path, await this.#parts.contents.now(path));
+    for (const path of entries.keys()) {
+      throwIfAborted(signal);
+      this.#read.set(path, await this.#parts.contents.now(path));
+    }
   }
 
   async changes(signal: AbortSignal): Promise<Changes> {
@@ -108,6 +98,7 @@ class GitSnapshot implements Snapshot {
     let leftOut = 0;
     await this.#loadBlobs(entries, signal);
     for (const path of paths) {
+      throwIfAborted(signal);
       if (files.length >= MAX_CHANGED) {
         leftOut += 1;
         continue;
@@ -119,8 +110,7 @@ class GitSnapshot implements Snapshot {
   }
 
   async close(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true }).catch(() => {});
-    this.#forget();
+    await removed(this.#repository.folder, this.#forget);
   }
 
   async #observe(path: string, entry: StatusEntry | undefined): Promise<Observation | undefined> {
@@ -138,22 +128,13 @@ class GitSnapshot implements Snapshot {
     return { id, mode, text: this.#blobs.get(id)?.text };
   }
 
-  get #index(): string {
-    return join(this.#folder, 'index');
-  }
-
   get #call() {
-    // Without them files count as what lies on disk.
-    const off = this.#filters.flatMap((name) => [
-      ...[`filter.${name}.clean=`, `filter.${name}.smudge=`, `filter.${name}.process=`],
-      `filter.${name}.required=false`,
-    ]);
-    return { cwd: this.#root, index: this.#index, settings: off };
+    return { cwd: this.#root, repository: this.#repository };
   }
 
   async #status(signal: AbortSignal): Promise<Map<string, StatusEntry>> {
     const entries = parseStatus(await git(STATUS, this.#call, this.#parts, signal));
-    const named = [...entries].map(([name, entry]) => [join(this.#top, name), entry] as const);
+    const named = [...entries].map(([name, entry]) => [join(this.#repository.worktree, name), entry] as const);
     return new Map(named.filter(([path]) => isWithin(path, this.#root) && !this.#parts.isHidden(path)));
   }
 
@@ -191,16 +172,5 @@ export function* blobsIn(answer: Buffer): Generator<readonly [string, Buffer]> {
     const length = Number(size);
     if (kind === 'blob') yield [id, answer.subarray(at, at + length)];
     at += length + 1;
-  }
-}
-
-/** With its time: by that git tells which entries may have been changed within the same moment. */
-async function copyIndex(from: string, to: string): Promise<void> {
-  try {
-    await copyFile(from, to);
-    const { atimeMs, mtimeMs } = await stat(from);
-    await utimes(to, Math.floor(atimeMs) / 1000, Math.floor(mtimeMs) / 1000);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw new AppError('unavailable', `the index cannot be read (${codeOf(error)})`);
   }
 }

@@ -8,12 +8,22 @@ export interface GitParts {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** A repository of ours: what git finds out about files is kept in there, and nobody else's settings are read. */
+export interface OwnRepository {
+  /** Absolute; the index lies in it. */
+  readonly folder: string;
+  readonly index: string;
+  readonly worktree: string;
+  /** Somebody else's, and only read. */
+  readonly objects: string;
+  /** As `name=value`. */
+  readonly settings: readonly string[];
+}
+
 export interface GitCall {
   readonly cwd: string;
-  /** An index of ours; what git finds out about files is kept in there. */
-  readonly index?: string;
-  /** More settings, as `name=value`. */
-  readonly settings?: readonly string[];
+  /** Without it the repository is looked for, and its settings can be asked about; nothing else is safe then. */
+  readonly repository?: OwnRepository;
   readonly input?: string;
 }
 
@@ -28,15 +38,15 @@ const SAFE = [
 /** What it printed. Rejects as *unavailable* when it does not end with 0, and as *cancelled* when the signal aborts. */
 export async function git(
   args: readonly string[],
-  { cwd, index, settings = [], input }: GitCall,
+  { cwd, repository, input }: GitCall,
   { children, environment }: GitParts,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const options = [...SAFE, ...settings].flatMap((setting) => ['-c', setting]);
+  const options = [...SAFE, ...(repository?.settings ?? [])].flatMap((setting) => ['-c', setting]);
   const spec = {
     argv: ['git', '--no-pager', '--literal-pathspecs', ...options, ...args] as [string, ...string[]],
     cwd,
-    env: environmentOf(environment, index),
+    env: environmentOf(environment, repository),
     stdin: input === undefined ? 'none' : 'pipe',
     output: 'split',
   } as const;
@@ -64,16 +74,16 @@ export async function git(
 /** Not by the user's PATH: a folder that commands may write must not supply the program that looks at what they did. */
 const PROGRAMS = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin';
 
-/** Without what would lead git elsewhere. An index of ours may be written, the repository's own may not. */
+/** Without what would lead git elsewhere. Locks are taken in a repository of ours only. */
 function environmentOf(
   environment: Readonly<Record<string, string>>,
-  index: string | undefined,
+  repository: OwnRepository | undefined,
 ): Record<string, string> {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('GIT_'));
   const ours = { GIT_TERMINAL_PROMPT: '0', GIT_NO_LAZY_FETCH: '1', LC_ALL: 'C', PATH: PROGRAMS };
-  return {
-    ...Object.fromEntries(kept),
-    ...ours,
-    ...(index === undefined ? { GIT_OPTIONAL_LOCKS: '0' } : { GIT_INDEX_FILE: index }),
+  const place = repository && {
+    ...{ GIT_DIR: repository.folder, GIT_WORK_TREE: repository.worktree, GIT_INDEX_FILE: repository.index },
+    ...{ GIT_OBJECT_DIRECTORY: repository.objects, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
   };
+  return { ...Object.fromEntries(kept), ...ours, ...(place ?? { GIT_OPTIONAL_LOCKS: '0' }) };
 }
