@@ -8,11 +8,9 @@ import type { Result } from '../rpc/declare.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { grantOf, questionOf } from './questions.ts';
 import { type ServerChoice, withServer } from './running-server.ts';
-import { visible } from './terminal.ts';
+import { folded, roomOf, visible, WIDEST } from './terminal.ts';
 
 type Pending = Result<typeof approvalPending>['data'][number];
-
-const WIDTH = 100;
 
 /** Prints to standard output. */
 export function listApprovals(
@@ -110,11 +108,12 @@ function answersOf(decision: string | undefined, said: readonly string[]): Recor
 
 function linesOf(pending: Pending): readonly string[] {
   const question = questionOf(pending.method, pending.params);
-  const [, ...lines] = question.lines(WIDTH);
+  const width = Math.min(roomOf(process.stdout), WIDEST);
+  const [, ...lines] = question.lines(width - 2);
   const until = new Date(pending.expiresAt * 1000).toISOString();
   return [
-    `${pending.approvalId} of thread ${pending.threadId}, until ${until}`,
+    ...folded(`${pending.approvalId} of thread ${pending.threadId}, until ${until}`, width),
     ...lines.map((line) => `  ${line}`),
-    `  answers: ${waysToAnswer(pending).join(', ')}`,
+    ...folded(`answers: ${waysToAnswer(pending).join(', ')}`, width - 2).map((line) => `  ${line}`),
   ];
 }

@@ -5,12 +5,12 @@ import type { Dial } from '../client/dial.ts';
 import { connectWith, type Heddle } from '../client/heddle.ts';
 import type { News } from '../client/news.ts';
 import { QUESTIONS, type RequestResult } from '../client/typed.ts';
-import { beginningOf, eventsBehind } from './attach-beginning.ts';
 import { attachView, outcomeOf, type View } from './attach-view.ts';
 import { VERSION } from './environment.ts';
 import { checkDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { connectionTo, type ServerChoice } from './running-server.ts';
+import { beginningOf, newsBehind, type ReadPage } from './told-events.ts';
 
 export interface AttachOptions extends ServerChoice {
   readonly thread: string;
@@ -75,16 +75,17 @@ async function introduced(options: AttachOptions, view: View): Promise<Heddle> {
 
 async function watch(client: Heddle, options: AttachOptions, view: View, leaving: AbortSignal): Promise<ExitCode> {
   const { thread: threadId, after, follows } = options;
+  const read: ReadPage = (place) => client.request('thread/read', { threadId, ...place });
   const { thread, headSeq } = await client.request('thread/read', { threadId });
   view.begins(thread);
   const last = await lastTurn(client, threadId);
   const isRunning = last?.status === 'inProgress';
   if (!isRunning && !follows) {
-    if (after !== undefined) for await (const event of eventsBehind(client, threadId, after)) view.news(event);
+    if (after !== undefined) for await (const event of newsBehind(read, after)) view.news(event);
     view.note(last ? `nothing runs; the last turn ${outcomeOf(last)}` : 'nothing has run in this thread yet');
     return codeOf(last);
   }
-  const from = after ?? (isRunning ? await beginningOf(client, threadId, { turnId: last.id, headSeq }) : headSeq);
+  const from = after ?? (isRunning ? await beginningOf(read, { turnId: last.id, headSeq }) : headSeq);
   const watched = await client.thread({ resume: threadId, excludeTurns: true, afterEventSeq: from });
   const events = watched.events();
   const leave = (): void => void events.return?.();

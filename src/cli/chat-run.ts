@@ -83,6 +83,10 @@ async function converse(client: Client, threadId: ThreadId, room: Room): Promise
     if (!over.signal.aborted) output.note(`the connection has ended: ${text}`, 'red');
     over.abort();
   });
+  process.stdout.once('error', () => {
+    interrupts.act();
+    over.abort();
+  });
   while (!over.signal.aborted) {
     const line = await interrupts.during(
       () => over.abort(),
@@ -125,10 +129,11 @@ async function turn(
 /** What Ctrl-C means at the moment. */
 class Interrupts {
   #act: () => void = () => {};
-  readonly #heard = () => this.#act();
+  /** As if Ctrl-C had been typed. */
+  readonly act = (): void => this.#act();
 
   constructor() {
-    process.on('SIGINT', this.#heard);
+    process.on('SIGINT', this.act);
   }
 
   async during<T>(act: () => void, work: () => Promise<T>): Promise<T> {
@@ -141,6 +146,6 @@ class Interrupts {
   }
 
   close(): void {
-    process.off('SIGINT', this.#heard);
+    process.off('SIGINT', this.act);
   }
 }

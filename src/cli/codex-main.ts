@@ -2,8 +2,9 @@
 
 import { codexArguments } from './codex-arguments.ts';
 import { EXIT } from './exit-codes.ts';
-import { exit, runToExit } from './run.ts';
+import { exit, outliveReaders, runToExit } from './run.ts';
 
+outliveReaders();
 const meant = codexArguments(process.argv.slice(2));
 if ('argv' in meant) runToExit(meant.argv);
 else if ('text' in meant) {

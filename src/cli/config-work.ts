@@ -35,10 +35,15 @@ export async function printSetting({ dataDirectory, key, folder, flags }: Settin
   const { config, problem, notes } = await source.state(resolve(folder));
   if (problem) throw configError(problemText(problem));
   for (const note of notes) process.stderr.write(`heddle: ${visible(note)}\n`);
+  return printValue(masked(config), key);
+}
+
+/** All of them without a key. */
+export function printValue(config: unknown, key: string | undefined): ExitCode {
   const path = key === undefined ? [] : keyPathOf(key);
   const value = path.reduce<unknown>(
     (inner, name) => (isTable(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined),
-    masked(config),
+    config,
   );
   if (value === undefined || value === null) {
     process.stderr.write(`heddle: \`${key}\` is not set\n`);
@@ -58,11 +63,17 @@ export interface SettingWrite {
 /** Rejects as *invalid* for a file or a setting that cannot be used; the file is as it was then. */
 export async function writeSetting({ dataDirectory, key, value }: SettingWrite): Promise<ExitCode> {
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
+  const typed = typedValue(value);
+  const editor = createConfigEditor(join(await placeOf(dataDirectory), 'config.yaml'));
+  await editor.write([{ path: keyPathOf(key), value: typed, mergeStrategy: 'replace' }]);
+  return EXIT.done;
+}
+
+/** As it is typed: TOML, or text where it is none; null takes the setting out. Throws as *invalid*. */
+export function typedValue(value: string | undefined): JsonValue {
   const typed = value === undefined ? null : flagValue(value);
   if (typed instanceof Date) throw new AppError('invalid', 'no setting is a date; put the text in quotation marks');
-  const editor = createConfigEditor(join(await placeOf(dataDirectory), 'config.yaml'));
-  await editor.write([{ path: keyPathOf(key), value: typed as JsonValue, mergeStrategy: 'replace' }]);
-  return EXIT.done;
+  return typed as JsonValue;
 }
 
 /** The data directory as a server calls it. */

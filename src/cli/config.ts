@@ -2,10 +2,16 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, dataDirOption, single, text } from './typed.ts';
+import { checkDoor } from './exec-door.ts';
+import type { ExitCode } from './exit-codes.ts';
+import { choiceOf, SERVER_CHOICE, type ServerChoice } from './running-server.ts';
+import { configOption, single, text } from './typed.ts';
 
 const KEY = 'Dots go deeper; a part with dots in it stands in double quotes';
-const common = { 'data-dir': dataDirOption } as const;
+const common = {
+  ...SERVER_CHOICE,
+  remote: text('The server that is meant: unix:///PATH, ws://HOST:PORT or wss://HOST; default: the file here'),
+} as const;
 
 export const configCommand: AddCommand = (cli, outcome) => {
   cli.command('config', 'Read and change the configuration', (yargs) =>
@@ -21,6 +27,13 @@ export const configCommand: AddCommand = (cli, outcome) => {
             config: configOption,
           }),
         async (args) => {
+          const choice = choiceOf(args);
+          checkDoor({ ...choice, backend: undefined, config: args.config ?? [] });
+          if (choice.remote !== undefined) {
+            const { printRemoteSetting } = await import('./config-remote.ts');
+            outcome.code = await printRemoteSetting(choice, { key: args.key, folder: single('--cd', args.cd) });
+            return;
+          }
           const { printSetting } = await import('./config-work.ts');
           outcome.code = await printSetting({
             dataDirectory: dataDirectoryOf(single('--data-dir', args.dataDir)),
@@ -43,9 +56,7 @@ export const configCommand: AddCommand = (cli, outcome) => {
             })
             .options(common),
         async (args) => {
-          const { writeSetting } = await import('./config-work.ts');
-          const dataDirectory = dataDirectoryOf(single('--data-dir', args.dataDir));
-          outcome.code = await writeSetting({ dataDirectory, key: args.key, value: args.value });
+          outcome.code = await write(choiceOf(args), args.key, args.value);
         },
       )
       .command(
@@ -53,12 +64,20 @@ export const configCommand: AddCommand = (cli, outcome) => {
         'Take a setting out of the file',
         (inner) => inner.positional('key', { type: 'string', demandOption: true, describe: KEY }).options(common),
         async (args) => {
-          const { writeSetting } = await import('./config-work.ts');
-          const dataDirectory = dataDirectoryOf(single('--data-dir', args.dataDir));
-          outcome.code = await writeSetting({ dataDirectory, key: args.key, value: undefined });
+          outcome.code = await write(choiceOf(args), args.key, undefined);
         },
       )
       .epilogue('A running server reads the file again by itself; threads that are loaded keep what they started with.')
       .demandCommand(1, 'say what to do: `heddle config get`, `config set KEY VALUE` or `config unset KEY`'),
   );
 };
+
+async function write(choice: ServerChoice, key: string, value: string | undefined): Promise<ExitCode> {
+  checkDoor({ ...choice, backend: undefined, config: [] });
+  if (choice.remote !== undefined) {
+    const { writeRemoteSetting } = await import('./config-remote.ts');
+    return writeRemoteSetting(choice, { key, value });
+  }
+  const { writeSetting } = await import('./config-work.ts');
+  return writeSetting({ dataDirectory: dataDirectoryOf(choice.dataDir), key, value });
+}

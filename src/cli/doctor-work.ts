@@ -12,28 +12,57 @@ import type { Config } from '../config/schema.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
 import { providerFindings } from './doctor-provider.ts';
+import { remoteFindings } from './doctor-remote.ts';
+import { checkDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { bad, doubtful, type Finding, good, linesOf } from './finding.ts';
+import type { ServerChoice } from './running-server.ts';
 import { probe } from './status.ts';
-import { paintFor } from './terminal.ts';
+import { paintFor, roomOf } from './terminal.ts';
 
 const OLDEST_NODE = [20, 19] as const;
 
 /** Prints to standard output as it finds; the code is 0 when nothing is wrong, 1 otherwise. */
 export async function doctor(options: {
   readonly dataDirectory: string;
+  readonly choice: ServerChoice;
   readonly flags: readonly string[];
   readonly provider: string | undefined;
   readonly json: boolean;
 }): Promise<ExitCode> {
-  const { dataDirectory, flags, provider, json } = options;
+  const { choice, json } = options;
+  checkDoor({ ...choice, backend: undefined, config: options.flags });
+  const paint = paintFor(process.stdout, process.env);
+  const findings: Finding[] = [];
+  const checks = choice.remote === undefined ? await localChecks(options) : [() => remoteFindings(choice), nodeCheck];
+  for (const check of checks) {
+    const found = await check();
+    findings.push(...found);
+    const lines = found.flatMap((each) => linesOf(each, paint, roomOf(process.stdout)));
+    if (!json) for (const line of lines) process.stdout.write(`${line}\n`);
+  }
+  if (json) process.stdout.write(`${JSON.stringify(findings)}\n`);
+  return findings.some((each) => each.state === 'bad') ? EXIT.failed : EXIT.done;
+}
+
+type Check = () => readonly Finding[] | Promise<readonly Finding[]>;
+
+const nodeCheck: Check = () => [nodeFinding(process.versions.node)];
+
+async function localChecks({
+  dataDirectory,
+  flags,
+  provider,
+}: {
+  readonly dataDirectory: string;
+  readonly flags: readonly string[];
+  readonly provider: string | undefined;
+}): Promise<readonly Check[]> {
   const required = await requirementsOf(requirementsFile(process.platform));
   const { requirements } = required;
   const state = await createConfigSource({ dataDirectory, flags, requirements }).state();
-  const paint = paintFor(process.stdout, process.env);
-  const findings: Finding[] = [];
-  const checks: readonly (() => readonly Finding[] | Promise<readonly Finding[]>)[] = [
-    () => [nodeFinding(process.versions.node)],
+  return [
+    nodeCheck,
     () => directoryFindings(dataDirectory),
     () => serverFindings(dataDirectory),
     () => required.findings,
@@ -45,13 +74,6 @@ export async function doctor(options: {
     },
     () => (state.problem ? [] : mcpFindings(state.config)),
   ];
-  for (const check of checks) {
-    const found = await check();
-    findings.push(...found);
-    if (!json) for (const line of found.flatMap((each) => linesOf(each, paint))) process.stdout.write(`${line}\n`);
-  }
-  if (json) process.stdout.write(`${JSON.stringify(findings)}\n`);
-  return findings.some((each) => each.state === 'bad') ? EXIT.failed : EXIT.done;
 }
 
 export function nodeFinding(version: string): Finding {

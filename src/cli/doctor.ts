@@ -2,7 +2,8 @@
 
 import type { AddCommand } from './commands.ts';
 import { dataDirectoryOf } from './environment.ts';
-import { configOption, dataDirOption, single, text } from './typed.ts';
+import { choiceOf, SERVER_CHOICE } from './running-server.ts';
+import { configOption, single, text } from './typed.ts';
 
 export const doctorCommand: AddCommand = (cli, outcome) => {
   cli.command(
@@ -10,7 +11,8 @@ export const doctorCommand: AddCommand = (cli, outcome) => {
     'Look at Node.js, the data directory, the configuration, the sandbox and the model provider; exit code 1 when one of them does not work',
     (yargs) =>
       yargs.options({
-        'data-dir': dataDirOption,
+        ...SERVER_CHOICE,
+        remote: text('Look at this server from here instead: unix:///PATH, ws://HOST:PORT or wss://HOST'),
         config: configOption,
         provider: text('The model provider to try; default the configured one'),
         json: { type: 'boolean', default: false, describe: 'One JSON array' },
@@ -19,6 +21,7 @@ export const doctorCommand: AddCommand = (cli, outcome) => {
       const { doctor } = await import('./doctor-work.ts');
       outcome.code = await doctor({
         dataDirectory: dataDirectoryOf(single('--data-dir', args.dataDir)),
+        choice: choiceOf(args),
         flags: args.config ?? [],
         provider: single('--provider', args.provider),
         json: args.json,

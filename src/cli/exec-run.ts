@@ -44,9 +44,9 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
   const prompt = isPiped && !process.stdin.isTTY ? await readAll(process.stdin) : options.prompt;
   if (prompt.trim() === '' || prompt === '-') throw new AppError('invalid', 'the prompt is empty; say what to do');
   const streams = { out: process.stdout, err: process.stderr };
-  const output = options.json ? jsonOutput(streams) : new PlainOutput(streams, process.env);
-  const approvals = createApprovals(output, terminal);
   const interruption = watchForInterrupt();
+  const output = untilUnread(options.json ? jsonOutput(streams) : new PlainOutput(streams, process.env), interruption);
+  const approvals = createApprovals(output, terminal);
   let door: Door;
   try {
     door = await openDoor(options);
@@ -162,8 +162,19 @@ function watchForInterrupt(): AbortSignal {
       first.abort();
     });
   // Whoever read our output has gone; so is the reason to go on.
-  process.stdout.on('error', () => first.abort());
+  process.stdout.on('error', () => first.abort(UNREAD));
   return first.signal;
+}
+
+const UNREAD = 'nobody reads the answer';
+
+/** Says nothing any more once nobody reads the answer. */
+function untilUnread(output: ExecOutput, interruption: AbortSignal): ExecOutput {
+  const isRead = (): boolean => interruption.reason !== UNREAD;
+  return {
+    show: (notification) => void (isRead() && output.show(notification)),
+    note: (text, style) => void (isRead() && output.note(text, style)),
+  };
 }
 
 /** By the signal itself: an ordinary exit in the middle of a commit waits for the store for ever. */

@@ -1,7 +1,7 @@
 // What the doctor has found about one thing, and how it is printed.
 
 import type { Paint } from './terminal.ts';
-import { visible } from './terminal.ts';
+import { folded, visible } from './terminal.ts';
 
 export interface Finding {
   /** `bad`: turns, or their safety, suffer from it. */
@@ -21,10 +21,10 @@ export const bad = (about: string, text: string, advice: string): Finding => ({ 
 const MARKS = { good: 'ok      ', doubtful: 'doubtful', bad: 'wrong   ' } as const;
 const STYLES = { good: 'dim', doubtful: 'yellow', bad: 'red' } as const;
 
-export function linesOf({ state, about, text, advice }: Finding, paint: Paint): readonly string[] {
+/** Each at most `width` characters long, where words allow it. */
+export function linesOf({ state, about, text, advice }: Finding, paint: Paint, width: number): readonly string[] {
   const indent = ' '.repeat(MARKS.good.length + 2);
-  return [
-    `${paint(STYLES[state], MARKS[state])}  ${about}: ${visible(text)}`,
-    ...(advice === undefined ? [] : [`${indent}${visible(advice)}`]),
-  ];
+  const [first, ...more] = folded(visible(`${about}: ${text}`), width - indent.length);
+  const below = [...more, ...(advice === undefined ? [] : folded(visible(advice), width - indent.length))];
+  return [`${paint(STYLES[state], MARKS[state])}  ${first}`, ...below.map((line) => `${indent}${line}`)];
 }

@@ -1,11 +1,9 @@
 // What the commands of heddle history do, from the data directory to the exit code.
 
-import { createWriteStream, existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { AppError, codeOf, isAppError } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import type { ExportVerdict } from '../history/export.ts';
 import { recordsFile } from '../history/places.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
@@ -14,6 +12,7 @@ import { commandLog, VERSION } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { runOwn } from './own-process.ts';
 import { plural } from './terminal.ts';
+import { writeLines } from './written-lines.ts';
 
 const QUICK_MS = 400;
 
@@ -76,25 +75,7 @@ export async function exportTo(
 ): Promise<ExitCode> {
   const { exportThread } = await import('../history/export.ts');
   return reading(directory, async (history) => {
-    const lines = exportThread(history, thread.tenant, thread.id);
-    if (output === undefined) await toStandardOutput(lines);
-    else await toNewFile(output, lines);
-  });
-}
-
-/** A reader that has had enough is no failure. */
-async function toStandardOutput(lines: AsyncIterable<string>): Promise<void> {
-  await pipeline(Readable.from(lines), process.stdout, { end: false }).catch((error: unknown) => {
-    if (codeOf(error) !== 'EPIPE') throw error;
-  });
-}
-
-async function toNewFile(path: string, lines: AsyncIterable<string>): Promise<void> {
-  const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true });
-  await pipeline(Readable.from(lines), file).catch(async (error: unknown) => {
-    if (codeOf(error) === 'EEXIST') throw new AppError('unavailable', `${path} exists: name another file`);
-    await rm(path, { force: true });
-    throw error;
+    await writeLines(output, exportThread(history, thread.tenant, thread.id));
   });
 }
 

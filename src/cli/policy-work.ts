@@ -7,7 +7,7 @@ import { ApprovalPolicy, SandboxMode } from '../model/policy.ts';
 import type { Result } from '../rpc/declare.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type ServerChoice, withServer } from './running-server.ts';
-import { visible } from './terminal.ts';
+import { folded, roomOf, visible } from './terminal.ts';
 
 export interface ExplainOptions extends ServerChoice {
   readonly line: string | undefined;
@@ -55,16 +55,18 @@ function known<T>(
 }
 
 function linesOf(said: Result<typeof policyExplain>): readonly string[] {
+  const width = roomOf(process.stdout);
+  const indented = (text: string) => folded(text, width - 2).map((line) => `  ${line}`);
   const policy = typeof said.approvalPolicy === 'string' ? said.approvalPolicy : 'granular';
   return [
-    visible(said.explanation),
-    `  in ${visible(said.cwd)}, approval policy ${policy}, sandbox ${said.sandboxPolicy.type}`,
+    ...folded(visible(said.explanation), width),
+    ...indented(`in ${visible(said.cwd)}, approval policy ${policy}, sandbox ${said.sandboxPolicy.type}`),
     ...(said.command
       ? [
-          `  a remembered rule would allow: ${visible(JSON.stringify(said.command.prefix))}`,
+          ...indented(`a remembered rule would allow: ${visible(JSON.stringify(said.command.prefix))}`),
           ...(said.command.onlyReads ? ['  it only reads'] : []),
         ]
       : []),
-    ...(said.files ?? []).map(({ path, standing }) => `  ${visible(path)}: ${standing}`),
+    ...(said.files ?? []).flatMap(({ path, standing }) => indented(`${visible(path)}: ${standing}`)),
   ];
 }

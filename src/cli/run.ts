@@ -17,13 +17,16 @@ export function runToExit(argv: readonly string[]): void {
 async function run(argv: readonly string[]): Promise<ExitCode> {
   const flags = plainServerFlags(argv);
   if (flags) return (await import('./serve.ts')).serve(flags);
-  process.stdout.on('error', goneReader);
+  outliveReaders();
   return (await import('./commands.ts')).runCommand(argv);
 }
 
-/** Whoever read has seen enough: what is done is done to its end. */
-function goneReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+/** Whoever read has seen enough: what is done is done to its end, and nobody is told so. */
+export function outliveReaders(): void {
+  const gone = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') throw error;
+  };
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', gone);
 }
 
 /** What has been written is on its way before the process exits; nothing that still lingers holds it up. */

@@ -33,6 +33,31 @@ export function widthOf({ columns }: Pick<WriteStream, 'columns'>): number {
   return Math.max(NARROWEST, Math.min(columns || DEFAULT_WIDTH, WIDEST));
 }
 
+/** Columns of the terminal behind the stream; without one lines may be as long as they are. */
+export function roomOf({ isTTY, columns }: Pick<WriteStream, 'isTTY' | 'columns'>): number {
+  return isTTY && columns ? Math.max(NARROWEST, columns) : Number.POSITIVE_INFINITY;
+}
+
+const MARK = /^\p{M}$/u;
+/** Of these scripts and signs each character takes two columns. */
+const WIDE =
+  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
+
+const columnsOf = (character: string): number => (MARK.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
+
+/** The beginning that fits, with a sign where something is left out. */
+export function cut(text: string, columns: number): string {
+  const characters = [...text];
+  let used = 0;
+  let besideSign = 0;
+  for (const [at, character] of characters.entries()) {
+    used += columnsOf(character);
+    if (used > columns) return `${characters.slice(0, besideSign).join('')}…`;
+    if (used < columns) besideSign = at + 1;
+  }
+  return text;
+}
+
 /** Control characters, escape sequences among them, and marks that reorder text; newlines and tabs are neither. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

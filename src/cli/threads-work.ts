@@ -13,11 +13,17 @@ import { checkDoor, type Door, openDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { headOf } from './file-changes.ts';
 import type { ServerChoice } from './running-server.ts';
-import { type Paint, paintFor, plural, visible } from './terminal.ts';
+import { cut, type Paint, paintFor, plural, roomOf, visible } from './terminal.ts';
+import { everyEvent, type ToldEvent } from './told-events.ts';
+import { writeLines } from './written-lines.ts';
 
 const PAGE = 50;
 /** A name or first message is cut to this. */
 const TITLE = 60;
+/** What is looked at of it. */
+const MAX_TITLE = 1000;
+/** Where less of it would fit, it has a line of its own. */
+const LEAST_TITLE = 20;
 const MS = 1000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -51,11 +57,31 @@ export function showThread(
     const { thread } = await client.request(threadRead, { threadId: options.thread });
     if (!options.json) say(`${lineOf(thread, paint())}\n`);
     for await (const entry of everyItem(client, options.thread)) {
+      // Whoever read has seen enough.
+      if (!process.stdout.writable) break;
       if (options.json) say(JSON.stringify(entry));
       else for (const line of linesOf(entry.item, paint())) say(line);
     }
     return EXIT.done;
   });
+}
+
+/** The thread, and everything that is kept of what it told, one JSON object a line. */
+export function exportThread(
+  options: ServerChoice & { readonly thread: string; readonly output: string | undefined },
+): Promise<ExitCode> {
+  const { thread: threadId, output } = options;
+  return withThreads(options, async (client) => {
+    const { thread } = await client.request(threadRead, { threadId });
+    const events = everyEvent((place) => client.request(threadRead, { threadId, ...place }));
+    await writeLines(output, jsonLines(thread, events));
+    return EXIT.done;
+  });
+}
+
+async function* jsonLines(thread: Thread, events: AsyncIterable<ToldEvent>): AsyncGenerator<string> {
+  yield `${JSON.stringify({ thread })}\n`;
+  for await (const event of events) yield `${JSON.stringify(event)}\n`;
 }
 
 export function archiveThread(options: ServerChoice & { readonly thread: string }): Promise<ExitCode> {
@@ -155,12 +181,18 @@ export async function* everyItem(client: Client, threadId: string): AsyncGenerat
   } while (cursor !== null);
 }
 
+/** On one line where it fits, else on two. */
 function lineOf(thread: Thread, style: Paint): string {
   const { id, name, preview, updatedAt, status } = thread;
   const at = new Date(updatedAt * MS).toISOString().replace('T', ' ').slice(0, 16);
-  const title = visible((name ?? preview).replace(/\s+/g, ' ').slice(0, TITLE));
-  const runs = status.type === 'active' ? style('yellow', status.activeFlags.length > 0 ? ' waits' : ' runs') : '';
-  return `${id}  ${style('dim', at)}  ${style('bold', title)}${runs}`;
+  const title = visible((name ?? preview).replace(/\s+/g, ' ')).slice(0, MAX_TITLE);
+  const state = status.type === 'active' ? (status.activeFlags.length > 0 ? ' waits' : ' runs') : '';
+  const room = roomOf(process.stdout);
+  const before = `${id}  ${at}  `.length;
+  const isNarrow = room < before + LEAST_TITLE;
+  const left = room - (isNarrow ? `  ${at}  `.length : before) - state.length;
+  const shown = style('bold', cut(title, Math.min(left, TITLE)));
+  return `${id}${isNarrow ? '\n' : ''}  ${style('dim', at)}  ${shown}${style('yellow', state)}`;
 }
 
 /** What was said and done, safe to show on a terminal. */

@@ -10,13 +10,13 @@ const json = { type: 'boolean', describe: 'JSON, one object a line, instead of w
 const EPILOGUE = 'Exit codes: 0 done, 1 it could not be done, 2 wrong flags, 4 no server.';
 
 export const threadsCommand: AddCommand = (cli, outcome) => {
-  cli.command('threads', 'List, show, archive and delete threads', (yargs) => {
+  cli.command('threads', 'List, show, export, archive and delete threads', (yargs) => {
     const all = yargs
       .usage(
         '$0 threads <command>\n\nAsks the server that runs on the data directory, or reads the directory itself when none does',
       )
       .epilogue(EPILOGUE);
-    for (const add of [list, show, archive, unarchive, remove]) add(all, outcome);
+    for (const add of [list, show, exportOne, archive, unarchive, remove]) add(all, outcome);
     return all.demandCommand(1, 'say what to do with threads: `heddle threads list`');
   });
 };
@@ -59,6 +59,22 @@ const show: Add = (cli, outcome) => {
     async (args) => {
       const { showThread } = await import('./threads-work.ts');
       outcome.code = await showThread({ ...choiceOf(args), thread: args.thread, json: args.json === true });
+    },
+  );
+};
+
+const exportOne: Add = (cli, outcome) => {
+  cli.command(
+    'export <thread>',
+    'Write a thread and its events as lines of JSON; `heddle history export` writes what can be proved and taken in again',
+    (yargs) =>
+      ofThread(yargs).options({
+        output: { ...text('The file, which must not exist; default standard output', 'file'), alias: 'o' },
+      }),
+    async (args) => {
+      const { exportThread } = await import('./threads-work.ts');
+      const output = single('--output', args.output);
+      outcome.code = await exportThread({ ...choiceOf(args), thread: args.thread, output });
     },
   );
 };

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { folded, paintFor, visible } from '../../../src/cli/terminal.ts';
+import { cut, folded, paintFor, roomOf, visible, widthOf } from '../../../src/cli/terminal.ts';
 
 test('escape sequences and hidden marks are shown, not obeyed', () => {
   expect(visible('\u001b[2Jrm\u202e -rf\u0007')).toBe('\\u001b[2Jrm\\u202e -rf\\u0007');
@@ -35,4 +35,18 @@ test('folded lines fit and lose nothing but the blanks at which they are broken'
       expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll('\n', '').replaceAll(' ', ''));
     }),
   );
+});
+
+test('what is cut fits its columns, wide characters and marks counted as they are shown', () => {
+  expect([cut('short', 5), cut('longer', 5), cut('', 0)]).toEqual(['short', 'long…', '']);
+  expect([cut('漢字漢字', 8), cut('漢字漢字', 7), cut('漢字漢字', 6)]).toEqual(['漢字漢字', '漢字漢…', '漢字…']);
+  expect(cut('e\u0301e\u0301', 2)).toBe('e\u0301e\u0301');
+  expect(cut('🙂🙂🙂', 5)).toBe('🙂🙂…');
+});
+
+test('lines have the room of the terminal, and where there is none all that they need', () => {
+  expect(roomOf({ isTTY: true, columns: 40 })).toBe(40);
+  expect(roomOf({ isTTY: true, columns: 3 })).toBe(20);
+  expect(roomOf({ isTTY: false, columns: 40 })).toBe(Number.POSITIVE_INFINITY);
+  expect([widthOf({ columns: 200 }), widthOf({ columns: 0 })]).toEqual([100, 80]);
 });
