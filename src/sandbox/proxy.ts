@@ -132,6 +132,7 @@ async function tunnel(
   if (isLimited)
     throw new Refusal(403, 'the permission profile lets commands only read, and not over what cannot be looked into');
   const far = await dial(target.host, target.port);
+  if (near.destroyed) return void far.destroy();
   far.on('error', () => near.destroy());
   // What is still to be written is written first.
   far.on('close', () => near.destroySoon());
@@ -152,12 +153,14 @@ async function forward(
   if (!target) throw new Refusal(400, 'this is a proxy: a whole address that begins with http:// is needed');
   if (isLimited && !READING.includes(asked.method))
     throw new Refusal(403, 'the permission profile lets commands only read');
+  const framing = framingOf(asked);
   const socket = await dial(plainHost(target.hostname), Number(target.port || 80));
+  if (answer.closed) return void socket.destroy();
   const passed = request({
     createConnection: () => socket,
     ...{ method: asked.method, path: `${target.pathname}${target.search}`, setHost: false },
     // The host that was looked at, whatever the command writes beside it.
-    headers: { ...passable(asked), host: target.host, connection: 'close' },
+    headers: { ...passable(asked), ...framing, host: target.host, connection: 'close' },
   });
   answer.once('close', () => socket.destroy());
   await new Promise<void>((resolve, reject) => {
@@ -170,6 +173,14 @@ async function forward(
     });
     asked.pipe(passed);
   });
+}
+
+/** A body goes on as one, also with a method that has none: the other side would take it for requests of their own. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  const { 'transfer-encoding': encoding, 'content-length': length } = headers;
+  if (encoding === undefined) return length === undefined ? {} : { 'content-length': length };
+  if (encoding.toLowerCase() !== 'chunked') throw new Refusal(501, 'this transfer encoding is not known here');
+  return { 'transfer-encoding': 'chunked' };
 }
 
 function passable({ headers }: IncomingMessage): Record<string, string | string[]> {

@@ -37,6 +37,7 @@ test.each([
   ...['127.0.0.1', '127.8.8.8', '10.1.2.3', '172.16.0.1', '172.31.255.255', '192.168.1.1', '169.254.169.254'],
   ...['0.0.0.0', '100.64.0.1', '224.0.0.1', '255.255.255.255', '::1', '::', 'fe80::1', 'fd00::1', 'ff02::1'],
   ...['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::7f00:1', '64:ff9b::7f00:1', '2002:7f00:1::', 'localhost', ''],
+  ...['::ffff:0:127.0.0.1', '2606:4700::1111%eth0', '::1%lo'],
 ])('%s is not of the public internet', (address) => {
   expect(isPrivate(address)).toBe(true);
 });
@@ -59,5 +60,15 @@ test('a name that is listed does not open what it leads to here; the address its
 });
 
 test('a host is compared in one form', () => {
-  expect(['[::1]', 'EXAMPLE.com.', 'a.b'].map(plainHost)).toEqual(['::1', 'example.com', 'a.b']);
+  const given = ['[::1]', 'EXAMPLE.com.', 'a.b', '[2606:4700:0::0:1111]', '::FFFF:5db8:d822', 'fe80::1%eth0'];
+  const plain = ['::1', 'example.com', 'a.b', '2606:4700::1111', '93.184.216.34', 'fe80::1%eth0'];
+  expect(given.map(plainHost)).toEqual(plain);
+});
+
+test('an address that is denied stays so in every form', () => {
+  const both = rules(['*'], { deny: ['93.184.216.34', '2606:4700:0:0::1111'] });
+  for (const form of ['::ffff:93.184.216.34', '[::FFFF:5DB8:D822]', '[2606:4700::1111]', '2606:4700:0::1111'])
+    expect(barredName(both, plainHost(form))).toBe('denied');
+  expect(barredAddress(both, 'other.org', '::ffff:93.184.216.34')).toBe('denied');
+  expect(barredAddress(rules(['::1']), '::1', '0:0::1')).toBeUndefined();
 });
