@@ -43,6 +43,7 @@ export const ADMIN_KEYS: ReadonlySet<string> = new Set([
   'model_provider',
   'model_providers',
   'mcp_servers',
+  'mcp_oauth_credentials_store',
   'hooks',
   'rules',
   'projects',
