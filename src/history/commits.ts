@@ -11,9 +11,6 @@ export class Commits {
   readonly #start: Start;
   readonly #refused: (error: unknown) => Promise<unknown>;
   #waiting: (() => void)[] = [];
-  #bulk: (() => void)[] = [];
-  /** The bulk has let one commit go before it. */
-  #hasYielded = false;
   #underWay = 0;
   #hasBegun = false;
   #idle: (() => void)[] = [];
@@ -24,18 +21,14 @@ export class Commits {
     this.#refused = refused;
   }
 
-  /**
-   * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What is `isBulk` begins when nothing
-   * is under way, or after one commit of those that waited with it.
-   */
-  run<T>(work: () => T, isBulk = false): Promise<T> {
+  /** Runs `work` after all that was asked for before; resolves when what it wrote is on disk. */
+  run<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const begin = () => {
         this.#underWay += 1;
         void this.#transact(work).then(resolve, reject).finally(this.#ended);
       };
-      if (isBulk && this.#underWay > 0) this.#bulk.push(begin);
-      else if (this.#hasBegun) this.#waiting.push(begin);
+      if (this.#hasBegun) this.#waiting.push(begin);
       else begin();
     });
   }
@@ -60,20 +53,12 @@ export class Commits {
     this.#underWay -= 1;
     if (this.#underWay > 0) return;
     this.#hasBegun = false;
-    for (const begin of this.#next()) begin();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const begin of waiting) begin();
     if (this.#underWay > 0) return;
     const idle = this.#idle;
     this.#idle = [];
     for (const resolve of idle) resolve();
   };
-
-  #next(): (() => void)[] {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#hasYielded = waiting.length > 0 && this.#bulk.length > 0 && !this.#hasYielded;
-    if (this.#hasYielded) return waiting;
-    const bulk = this.#bulk;
-    this.#bulk = [];
-    return [...waiting, ...bulk];
-  }
 }

@@ -183,7 +183,7 @@ class RowCopy {
         if (batch.isDamaged) throw new NotCopied();
         const put = await this.#prepared(batch, goesOver);
         await written;
-        written = this.#target.rows.write(put, 'bulk');
+        written = this.#target.rows.write(put);
         // Seen by the next round, which may not be there yet.
         written.catch(() => {});
         rest = beyond(rest, batch.key(batch.length - 1), false);

@@ -186,9 +186,9 @@ export class LmdbRows implements Rows {
     return before.lastTxnId === after.lastTxnId ? { missing, fitting } : undefined;
   }
 
-  async write<T>(work: () => T, pace?: 'bulk'): Promise<T> {
+  async write<T>(work: () => T): Promise<T> {
     this.#check(this.#takesWrites);
-    return this.#commits.run(work, pace === 'bulk');
+    return this.#commits.run(work);
   }
 
   readonly close = closeOnce(async () => {

@@ -160,7 +160,7 @@ export class LogCopy {
           index += 1;
         } while (index < count && (index - done < CHUNK_PARTS || systemClock.elapsed() < end));
         return index;
-      }, 'bulk');
+      });
     }
   }
 

@@ -53,10 +53,9 @@ export interface Rows extends Closable {
   transfer(from: Key, to: Key): Transfer;
   /**
    * One transaction. `work` is synchronous; what it throws undoes its writes and is the rejection. Resolves when it is on disk;
-   * rejects as *unavailable* when the disk refuses, and then nothing was written. `bulk`: one of many in a row that nobody waits
-   * for as they wait for others, and lets these go first.
+   * rejects as *unavailable* when the disk refuses, and then nothing was written.
    */
-  write<T>(work: () => T, pace?: 'bulk'): Promise<T>;
+  write<T>(work: () => T): Promise<T>;
 }
 
 /** Throws `DamagedRow`. */
