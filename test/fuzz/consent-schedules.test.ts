@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { localPrincipal, type Permission, type Principal } from '../../src/auth/principal.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
-import type { Resolution } from '../../src/model/approval.ts';
+import type { Proposal, Resolution } from '../../src/model/approval.ts';
 import type { EventOf, ThreadEvent } from '../../src/model/event.ts';
 import { type Choices, choicesOf } from '../harness/schedule.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
@@ -76,11 +76,12 @@ class Schedule {
 
   async step(): Promise<void> {
     const { choices } = this;
-    const act = choices.of([
+    const acts = [
       ...[this.#answer, this.#answer, this.#answer, this.#garble, this.#answerTwice, this.#intrude],
       ...[this.#resolve, this.#resolve, this.#leave, this.#wait, this.#wait],
       ...(choices.isLikely(0.3) ? [this.#interrupt, this.#expire, this.#restart, this.#kill] : []),
-    ]);
+    ];
+    const act = (await this.#hasLeft()) && choices.isLikely(0.6) ? this.#goOn : choices.of(acts);
     this.done.push(act.name);
     await act.call(this);
     await this.#settled();
@@ -95,9 +96,16 @@ class Schedule {
 
   #line(index: number): string {
     const { choices } = this;
+    if (choices.isLikely(index === 0 ? 0.4 : 0.1)) return this.#typedInto(index);
     const stays = choices.isLikely(0.2) ? '; sleep 600' : '';
     const gap = index > 0 && choices.isLikely(0.3) ? '\n' : '';
     return `${gap}${choices.of(['run', 'run!'])} echo token-${index} >> ${join(this.workspace, 'marks')}${stays}`;
+  }
+
+  /** A shell that is left running, and a command for it to read. */
+  #typedInto(index: number): string {
+    const marks = join(this.workspace, 'marks');
+    return `\nleave! echo token-${index + 10} >> ${marks}; exec sh\ntype echo token-${index + 20} >> ${marks}\n`;
   }
 
   /** Somebody who was asked, and what. */
@@ -167,6 +175,15 @@ class Schedule {
     await this.#join(again);
   }
 
+  /** Until the turn has gone on from a command that it leaves running, if it does. */
+  async #goOn(): Promise<void> {
+    await this.#wait();
+    await eventually('the turn to go on', async () => {
+      this.clock.advance(500);
+      return (await this.#turn()).status !== 'inProgress' || !(await this.#hasLeft());
+    });
+  }
+
   /** Until everything that was accepted has had its effect. */
   async #wait(): Promise<void> {
     await eventually('what was accepted to run', async () => {
@@ -178,9 +195,20 @@ class Schedule {
     });
   }
 
-  async #openItems(): Promise<Received[]> {
+  /** A shell runs, or is about to, and the turn waits for nothing else. */
+  async #hasLeft(): Promise<boolean> {
+    const [open, pending] = [await this.#openItems(), await this.#pending()];
+    const runs = (what: string) => open.some(({ command }) => command.includes(what));
+    return pending.length === 0 && runs('exec sh') && !runs('sleep 600');
+  }
+
+  async #turn(): Promise<Received> {
     const { thread } = await this.#people[0]!.request('thread/read', { threadId: this.threadId, includeTurns: true });
-    return thread.turns.at(-1).items.filter(({ status }: Received) => status === 'inProgress');
+    return thread.turns.at(-1);
+  }
+
+  async #openItems(): Promise<Received[]> {
+    return (await this.#turn()).items.filter(({ status }: Received) => status === 'inProgress');
   }
 
   async #pending(): Promise<Received[]> {
@@ -205,6 +233,8 @@ class Schedule {
     await this.#wait();
     const [open, pending] = [await this.#openItems(), await this.#pending()];
     if (pending.length === 0 || pending.length !== open.length) return;
+    // What would be typed is for a command that runs.
+    if (pending.some(({ kind }) => kind !== 'command')) return;
     for (const client of this.#people) client.wire.cut();
     const before = this.server;
     this.server = await before.afterKill();
@@ -261,7 +291,7 @@ function check(events: readonly ThreadEvent[], tokens: readonly string[], consen
   }
   expect(new Set(tokens).size, 'nothing runs twice').toBe(tokens.length);
   for (const token of tokens) {
-    const proposals = asked.filter(({ proposal }) => proposal.kind === 'command' && names(proposal.command, token));
+    const proposals = asked.filter(({ proposal }) => names(wordsOf(proposal), token));
     const accepted = ended.filter(
       ({ approvalId, resolution }) =>
         isAcceptance(resolution) && proposals.some(({ proposal }) => proposal.id === approvalId),
@@ -277,6 +307,12 @@ function check(events: readonly ThreadEvent[], tokens: readonly string[], consen
     if (status === 'declined') expect(tokens, 'what is said not to have run has not').not.toContain(token);
   }
   if (!end) expect(asked.length, 'a turn that has not ended waits').toBeGreaterThan(ended.length);
+}
+
+/** What would run. */
+function wordsOf(proposal: Proposal): string {
+  if (proposal.kind === 'terminalInput') return proposal.chars;
+  return proposal.kind === 'command' ? proposal.command : '';
 }
 
 const tokenOf = (command: string): string => /token-\d+/.exec(command)?.[0] ?? '';
