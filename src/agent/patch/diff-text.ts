@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative } from 'node:path';
+import { quotedName } from './diff-names.ts';
 import { unifiedDiff } from './line-diff.ts';
 
 /** Of a file: what git calls its content, and the text itself where there is one and it was kept. */
@@ -27,14 +28,15 @@ const LINK = 0o120000;
 
 /** Without hunks it is only named. Paths below `cwd` are relative to it. */
 export function sectionOf(path: string, { origin, before, after }: FilePair, cwd: string, withHunks: boolean): string {
-  const [from, to] = [`a/${nameIn(origin, cwd)}`, `b/${nameIn(path, cwd)}`];
+  const names = [nameIn(origin, cwd), nameIn(path, cwd)] as const;
+  const [from, to] = [quotedName(`a/${names[0]}`), quotedName(`b/${names[1]}`)];
   const lines = [`diff --git ${from} ${to}`];
   if (before === null) lines.push(`new file mode ${gitMode(after)}`);
   else if (after === null) lines.push(`deleted file mode ${gitMode(before)}`);
   else if (gitMode(before) !== gitMode(after)) lines.push(`old mode ${gitMode(before)}`, `new mode ${gitMode(after)}`);
   const isUnchanged = before !== null && before.id === after?.id;
   if (origin !== path && isUnchanged)
-    lines.push('similarity index 100%', `rename from ${from.slice(2)}`, `rename to ${to.slice(2)}`);
+    lines.push('similarity index 100%', `rename from ${quotedName(names[0])}`, `rename to ${quotedName(names[1])}`);
   if (isUnchanged) return `${lines.join('\n')}\n`;
   const ids = [before?.id ?? NO_CONTENT, after?.id ?? NO_CONTENT];
   if (ids.every((id) => IS_ID.test(id))) lines.push(`index ${ids.join('..')}`);

@@ -1,6 +1,7 @@
 // What a turn did before the server was started anew, worked out backwards from its last diff and the files as they are now.
 
 import { isAbsolute, join } from 'node:path';
+import { namesIn, plainName } from './diff-names.ts';
 import type { Content } from './diff-text.ts';
 import { objectId } from './diff-text.ts';
 import type { Restored } from './turn-diff.ts';
@@ -28,7 +29,7 @@ export async function restoredFiles(
   read: (path: string) => Promise<Content | null>,
 ): Promise<readonly Restored[]> {
   const place = (name: string) => (isAbsolute(name) ? name : join(cwd, name));
-  const sections = diff.split(/^(?=diff --git )/m).filter((section) => section.startsWith('diff --git '));
+  const sections = diff.split(/(?<=^|\n)(?=diff --git )/).filter((section) => section.startsWith('diff --git '));
   const files = sections.map(async (section): Promise<Restored> => {
     const header = headerOf(section);
     const [path, origin] = [place(header.to), place(header.from)];
@@ -49,31 +50,34 @@ function beforeOf({ isNew, mode, id, hunks, isMoved }: Header, after: Content | 
   return { ...known, text: isIt ? text : undefined };
 }
 
+/** Only line feeds end lines: others stand in texts. */
 function headerOf(section: string): Header {
-  const start = section.search(/^@@ /m);
-  const head = (start < 0 ? section : section.slice(0, start)).split('\n');
+  const start = section.indexOf('\n@@ ') + 1;
+  const head = (start > 0 ? section.slice(0, start) : section).split('\n');
   const rest = (begin: string) => head.find((line) => line.startsWith(begin))?.slice(begin.length);
-  const [from, to] = namesOf(head[0]?.slice('diff --git a/'.length) ?? '');
+  const [from, to] = namesOf(head[0]?.slice('diff --git '.length) ?? '', rest);
   const oldMode = rest('old mode ') ?? rest('deleted file mode ');
   return {
-    from: rest('rename from ') ?? from,
-    to: rest('rename to ') ?? to,
+    ...{ from, to },
     isNew: rest('new file mode ') !== undefined,
     isDeleted: rest('deleted file mode ') !== undefined,
     mode: oldMode === undefined ? undefined : Number.parseInt(oldMode, 8),
     id: rest('index ')?.slice(0, 40),
-    hunks: start >= 0 ? section.slice(start) : rest('Binary files ') === undefined && rest('index ') ? '' : undefined,
-    isMoved: (rest('rename from ') ?? from) !== (rest('rename to ') ?? to),
+    hunks: start > 0 ? section.slice(start) : rest('Binary files ') === undefined && rest('index ') ? '' : undefined,
+    isMoved: from !== to,
   };
 }
 
-/** Of `X b/Y`: most files keep their name, and then it is the two halves. */
-function namesOf(names: string): readonly [string, string] {
-  const half = (names.length - ' b/'.length) / 2;
-  const [one, other] = [names.slice(0, half), names.slice(half + ' b/'.length)];
-  if (one === other) return [one, other];
-  const at = names.indexOf(' b/');
-  return at < 0 ? [names, names] : [names.slice(0, at), names.slice(at + ' b/'.length)];
+/** The lines that have one name each say it best. */
+function namesOf(header: string, rest: (begin: string) => string | undefined): readonly [from: string, to: string] {
+  const [from, to] = namesIn(header);
+  const [old, now] = [rest('--- '), rest('+++ ')];
+  const named = (line: string | undefined) =>
+    line === undefined || line === '/dev/null' ? undefined : plainName(line).slice(2);
+  const moved = (line: string | undefined) => (line === undefined ? undefined : plainName(line));
+  if (rest('new file mode ') !== undefined) return [named(now) ?? to, named(now) ?? to];
+  if (rest('deleted file mode ') !== undefined) return [named(old) ?? from, named(old) ?? from];
+  return [moved(rest('rename from ')) ?? named(old) ?? from, moved(rest('rename to ')) ?? named(now) ?? to];
 }
 
 /** The text before unified hunks were applied to it; undefined when it does not hold what they left. */
