@@ -52,12 +52,15 @@ function maskedWords(words: readonly unknown[]): unknown[] {
 /** What clients of well-known services are given begins like this. */
 const KNOWN_SECRET = /\b(?:sk-|gh[opsu]_|github_pat_|glpat-|xox[abprs]-|AKIA|eyJ)[\w.-]{12,}/g;
 
-/** A text with addresses, headers and assignments in it. */
+/**
+ * A text with addresses, headers and assignments in it. Names are looked at from their ends: a long word must not be gone through
+ * once for each of its letters.
+ */
 function maskedText(text: string): string {
   return text
-    .replace(/[a-z][a-z0-9+.-]*:\/\/[^\s"']+/gi, plainAddress)
+    .replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"']+/gi, plainAddress)
     .replace(
-      /([\w-]+)(=|:\s*)(?:(Bearer|Basic|Token)\s+)?([^\s&"']+)/gi,
+      /([\w-]{1,40})(=|:\s{0,8})(?:(Bearer|Basic|Token)\s{1,8})?([^\s&"']+)/gi,
       (all, name: string, mark: string, kind?: string) =>
         isSecretFlag(name) ? `${name}${mark}${kind === undefined ? '' : `${kind} `}${MASK}` : all,
     )

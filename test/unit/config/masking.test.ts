@@ -54,3 +54,9 @@ test.each([
     mcp_servers: { one: { command: 'run', args: shown } },
   });
 });
+
+test('a word of a million letters keeps nobody waiting, and hides no secret behind it', () => {
+  const word = 'a'.repeat(1_000_000);
+  const { command } = masked({ command: `${word} ${word}_TOKEN=x ${word}https://ann:secret@host/` });
+  expect(command).toBe(`${word} ${word}_TOKEN=******** ${word}https://********@host/`);
+});
