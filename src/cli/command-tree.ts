@@ -5,7 +5,7 @@ import type { AddCommand } from './commands.ts';
 import { EXIT } from './exit-codes.ts';
 
 /** What the values of a flag or an argument are: paths, ids that a server knows, or words to choose from. */
-export type Values = 'file' | 'folder' | 'variable' | 'thread' | 'approval' | readonly string[];
+export type Values = 'file' | 'folder' | 'variable' | 'setting' | 'thread' | 'approval' | readonly string[];
 
 export interface OptionNode {
   /** As typed: `--cd`, `-C`. */

@@ -22,20 +22,25 @@ const MOST_WORDS = 60;
 export async function completeWords(tree: CommandNode, args: readonly string[]): Promise<ExitCode> {
   const words = args.slice(args.indexOf('--') + 1);
   const completion = completionOf(tree, words);
-  const { lookUp, proposals } = completion;
+  const { lookUp, proposals, kept } = completion;
   if (lookUp === 'file' || lookUp === 'folder') process.stdout.write(`:${lookUp}\n`);
-  else if (lookUp === 'variable')
-    process.stdout.write(
-      Object.keys(process.env)
-        .map((name) => `${name}\t\n`)
-        .join(''),
-    );
   else {
-    const current = (words.at(-1) ?? '').slice(completion.kept.length);
-    const found = lookUp === undefined ? proposals : begun(await idsOf(lookUp, completion), current);
+    const current = (words.at(-1) ?? '').slice(kept.length);
+    const found = lookUp === undefined ? proposals : begun(await known(lookUp, completion), current);
     for (const { word, describe } of found) process.stdout.write(`${word}\t${describe}\n`);
   }
   return EXIT.done;
+}
+
+async function known(
+  what: 'variable' | 'setting' | 'thread' | 'approval',
+  completion: Completion,
+): Promise<readonly Proposal[]> {
+  const plain = (names: readonly string[]) => names.map((word) => ({ word, describe: '' }));
+  if (what === 'variable') return plain(Object.keys(process.env));
+  if (what !== 'setting') return idsOf(what, completion);
+  const { configSchema } = await import('./config-schema.ts');
+  return plain(Object.keys(configSchema().properties ?? {}));
 }
 
 /** Of a server that runs; none is started, and no store is opened for it. */

@@ -11,7 +11,7 @@ export function printConfigSchema(): ExitCode {
 }
 
 /** What may be written; unknown settings are kept and have no effect. */
-export function configSchema(): Readonly<Record<string, unknown>> {
+export function configSchema(): Readonly<Record<string, unknown>> & { readonly properties?: object } {
   const { $schema, ...schema } = z.toJSONSchema(Config(), { target: 'draft-7', io: 'input' });
   return { $schema, title: 'config.yaml of Heddle', ...schema };
 }

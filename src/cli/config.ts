@@ -5,7 +5,7 @@ import { dataDirectoryOf } from './environment.ts';
 import { checkDoor } from './exec-door.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { choiceOf, SERVER_CHOICE, type ServerChoice } from './running-server.ts';
-import { configOption, single, text } from './typed.ts';
+import { argument, configOption, needed, single, text } from './typed.ts';
 
 const KEY = 'Dots go deeper; a part with dots in it stands in double quotes';
 const common = {
@@ -21,7 +21,7 @@ export const configCommand: AddCommand = (cli, outcome) => {
         'get [key]',
         'Print what a setting is, from file, project, flags and requirements; secrets are masked',
         (inner) =>
-          inner.positional('key', { type: 'string', describe: KEY }).options({
+          inner.positional('key', argument(KEY, 'setting')).options({
             ...common,
             cd: { ...text('As threads in this folder have it; default: this folder', 'folder'), alias: 'C' },
             config: configOption,
@@ -48,7 +48,7 @@ export const configCommand: AddCommand = (cli, outcome) => {
         'Write a setting into the file: TOML, or text where it is no TOML',
         (inner) =>
           inner
-            .positional('key', { type: 'string', demandOption: true, describe: KEY })
+            .positional('key', needed(KEY, 'setting'))
             .positional('value', {
               type: 'string',
               demandOption: true,
@@ -62,7 +62,7 @@ export const configCommand: AddCommand = (cli, outcome) => {
       .command(
         'unset <key>',
         'Take a setting out of the file',
-        (inner) => inner.positional('key', { type: 'string', demandOption: true, describe: KEY }).options(common),
+        (inner) => inner.positional('key', needed(KEY, 'setting')).options(common),
         async (args) => {
           outcome.code = await write(choiceOf(args), args.key, undefined);
         },

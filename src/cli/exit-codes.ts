@@ -19,9 +19,14 @@ export function exitCodeOf(error: unknown): ExitCode {
   return isAppError(error, 'invalid') ? EXIT.usage : EXIT.failed;
 }
 
+const THREADS = '; `heddle threads list` shows those that there are';
+
+const isNoThread = (error: unknown): boolean =>
+  isAppError(error, 'notFound') && /^(thread not found|no rollout found)/.test(error.message);
+
 /** The lines for people; a defect shows where it happened. */
 export function complaintOf(error: unknown, help: string): string {
   if (isAppError(error, 'invalid')) return `heddle: ${error.message}\ntry: ${help}\n`;
-  if (isAppError(error)) return `heddle: ${error.message}\n`;
+  if (isAppError(error)) return `heddle: ${error.message}${isNoThread(error) ? THREADS : ''}\n`;
   return `heddle: ${(error instanceof Error && error.stack) || messageOf(error)}\n`;
 }

@@ -98,7 +98,10 @@ test('where nothing runs it tells how the last turn ended', async () => {
   await hanging.interrupt();
   expect(await watching.ended).toMatchObject({ code: 130, stderr: '> hang\nthe turn was interrupted\n' });
   const absent = await run(['attach', 'none', '--data-dir', data]);
-  expect(absent).toMatchObject({ code: 1, stderr: 'heddle: thread not found: none\n' });
+  expect(absent).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^heddle: thread not found: none; `heddle threads list` shows/),
+  });
 });
 
 test('what waits behind the turn is watched too; with --follow whatever comes', async () => {
@@ -187,4 +190,48 @@ test('over a WebSocket the token comes from the variable that is named (L-030)',
 test('without a server it says what to do', async () => {
   const { code, stderr } = await run(['attach', 'x', '--data-dir', scratch()]);
   expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('heddle app-server daemon start') });
+});
+
+test('who may only read threads watches all the same, and is not asked', async () => {
+  const [data, folder] = [scratch(), scratch()];
+  const secret = join(scratch(), 'secret');
+  await run(['token', 'new', '--file', secret]);
+  const auth = ['--ws-auth', 'signed-bearer-token', '--ws-shared-secret-file', secret];
+  const { program, address } = await serve([
+    '--data-dir',
+    data,
+    '--listen',
+    'unix://',
+    '--listen',
+    'ws://127.0.0.1:0',
+    ...auth,
+  ]);
+  const [, remote] = await program.said('stderr', /listening on: (ws:\S+)/);
+  const { stdout: token } = await run([
+    'token',
+    'sign',
+    '--secret-file',
+    secret,
+    '--sub',
+    'x',
+    '--scope',
+    'thread:read',
+  ]);
+  const client = await connect({ name: 'e2e', version: '1', url: address });
+  clients.push(client);
+  const asked = new Promise<() => void>((resolve) => {
+    client.onServerRequest('item/commandExecution/requestApproval', () => {
+      return new Promise((answer) => resolve(() => answer({ decision: 'accept' })));
+    });
+  });
+  const thread = await client.thread({ cwd: folder });
+  await thread.turn('run! touch made\nsay seen').started;
+  const accept = await asked;
+  const flags = ['--remote', remote!, '--remote-auth-token-env', 'TOKEN'];
+  const watching = new Program(['attach', thread.id, ...flags], { environment: { TOKEN: token.trim() } });
+  await watching.said('stderr', /it waits for an approval that others may give/);
+  accept();
+  const { code, stdout, stderr } = await watching.ended;
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'seen\n' });
+  expect(stderr).not.toContain('approvals answer');
 });

@@ -69,6 +69,7 @@ describe.each(Object.keys(SHELLS).filter(isThere))('in %s', (name) => {
     await completed('exec -C fol', '<exec><-C><folder one>');
     await completed('exec --output-schema prom', '<exec><--output-schema><prompt.json>');
     await completed('exec --output-schema=prom', '<exec><--output-schema=prompt.json>');
+    await completed('config get busy_t', '<config><get><busy_turn_start>');
     await completed('attach zeb', '<attach><zebra-crossing>');
     await completed('no-such-command att', '<no-such-command><att>');
   });

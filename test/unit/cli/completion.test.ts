@@ -52,6 +52,7 @@ test('paths, variables and ids are looked up where they are', () => {
   expect(lookedUp('exec', '--output-schema=sc')).toBe('file');
   expect(lookedUp('history', 'import', '')).toBe('file');
   expect(lookedUp('threads', 'list', '--remote-auth-token-env', 'HED')).toBe('variable');
+  expect(lookedUp('config', 'set', 'mod')).toBe('setting');
   expect(lookedUp('attach', '')).toBe('thread');
   expect(lookedUp('threads', 'show', '--json', '01')).toBe('thread');
   expect(lookedUp('threads', 'show', '01a2', '')).toBeUndefined();
