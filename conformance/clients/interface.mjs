@@ -29,6 +29,7 @@ export async function interfaceSession(scene, step, terminal) {
     await pause(400);
     terminal.key('Escape');
     await reached(() => sent(scene, 'turn/completed') > before, 'the turn did not complete after the refusal');
+    await terminal.shows(/again KWASK made-by-no[\s\S]*interrupted/i);
     expect(!scene.exists('made-by-no'), 'the declined command ran');
   });
   await step('a turn is interrupted', async () => {

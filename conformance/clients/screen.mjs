@@ -80,8 +80,18 @@ export class Terminal {
 
   /** Types a line. The program takes what comes in one burst for pasted text, in which Enter is a line break. */
   async line(text) {
-    this.type(text);
-    await this.shows(text.slice(-20));
+    for (let tries = 3; ; tries -= 1) {
+      this.type(text);
+      try {
+        await this.shows(text.slice(-20), 7_000);
+        break;
+      } catch (error) {
+        // Keys that come while it redraws its input line are lost.
+        if (tries === 1) throw error;
+        this.key('C-u');
+        await pause(500);
+      }
+    }
     await pause(400);
     this.key('Enter');
   }

@@ -78,6 +78,7 @@ async function filesAndCommands(scene, step, terminal) {
     await pause(400);
     terminal.key('Escape');
     await reached(() => sent(scene, 'turn/completed') > before, 'the turn did not complete after the refusal');
+    await terminal.shows(/written-by-no[\s\S]*interrupted/i);
     expect(!scene.exists('written-by-no'), 'the declined patch was applied');
     terminal.key('C-u');
     await permissions('1');
