@@ -10,8 +10,9 @@ import { ownKib } from './heddle-server.mjs';
 import { quantile } from './meter.mjs';
 import { startModel, Target } from './targets.mjs';
 
-const USAGE = `node bench/slow.mjs [--deltas 200000] [--threads 10] [--kib 10] [--rounds 2] [--scratch DIR]
+const USAGE = `node bench/slow.mjs [--deltas 200000] [--threads 10] [--kib 10] [--warm 20000] [--rounds 2] [--scratch DIR]
   deltas   in all, streamed by all threads at once, one each every other ms
+  warm     as many before that, to the healthy one alone: what a server grows by anyway when it is used first
   kib      what the slow subscriber reads in a second`;
 
 const { values } = parseArgs({
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     deltas: { type: 'string', default: '200000' },
     threads: { type: 'string', default: '10' },
     kib: { type: 'string', default: '10' },
+    warm: { type: 'string', default: '20000' },
     rounds: { type: 'string', default: '2' },
     scratch: { type: 'string', default: os.tmpdir() },
     help: { type: 'boolean', default: false },
@@ -30,6 +32,7 @@ if (values.help) {
 }
 const threadCount = Number(values.threads);
 const each = Math.ceil(Number(values.deltas) / threadCount);
+const warmEach = Math.ceil(Number(values.warm) / threadCount);
 const GAP_MS = 2;
 
 /** A session that is asked nothing but to listen, and says how late each delta came and with which text each thread ended. */
@@ -58,6 +61,12 @@ class Listener {
   hurry() {
     this.#isSlow = false;
     this.socket.resume();
+  }
+
+  forget() {
+    this.lags = [];
+    this.texts.clear();
+    this.#ended.clear();
   }
 
   async ended(threads) {
@@ -104,6 +113,16 @@ async function stream(target, withSlow) {
     await driver.request('thread/unsubscribe', { threadId });
   }
   const healthy = await Listener.open(server.url, threads);
+  const input = (count) => [{ type: 'text', text: `bench:${count}:${GAP_MS}`, text_elements: [] }];
+  const startAll = async (count) => {
+    for (const threadId of threads) await driver.request('turn/start', { threadId, input: input(count) });
+  };
+  const cold = ownKib(server.pid);
+  if (warmEach > 0) {
+    await startAll(warmEach);
+    await healthy.ended(threads);
+    healthy.forget();
+  }
   const slow = withSlow ? await Listener.open(server.url, threads, Number(values.kib)) : undefined;
   const before = ownKib(server.pid);
   let most = 0;
@@ -111,8 +130,7 @@ async function stream(target, withSlow) {
     most = Math.max(most, ownKib(server.pid) - before);
   }, 100);
   const start = performance.now();
-  const input = [{ type: 'text', text: `bench:${each}:${GAP_MS}`, text_elements: [] }];
-  for (const threadId of threads) await driver.request('turn/start', { threadId, input });
+  await startAll(each);
   await healthy.ended(threads);
   const seconds = (performance.now() - start) / 1000;
   clearInterval(watch);
@@ -128,6 +146,7 @@ async function stream(target, withSlow) {
   console.log(
     `${withSlow ? 'beside a slow one' : 'alone            '}  lag of a delta p50 ${figures.p50} p99 ${figures.p99} ms, ` +
       `${Math.round((each * threadCount) / seconds)} deltas/s, at most ${figures.most.toFixed(1)} MiB more memory` +
+      (warmEach > 0 ? ` (${(figures.most + (before - cold) / 1024).toFixed(1)} than before its first turns)` : '') +
       (behind
         ? `; the slow one had ${behind.deltas} pieces by then, and ended ${isEqual ? 'with the same' : 'WITH ANOTHER'} state`
         : ''),
