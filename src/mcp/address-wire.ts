@@ -9,7 +9,7 @@ import { endingAnswers, type Fetch, isEventStream, withBody } from './answer-str
 import { concealed, secretsOf } from './concealing.ts';
 import type { McpWire } from './wire.ts';
 
-/** Bytes of one answer, or of one line of a stream of them. */
+/** Bytes of one answer, or of one event of a stream of them. */
 const MAX_MESSAGE = 16 * 1024 * 1024;
 /** How long the server may take to end our session with it, in milliseconds. */
 const GOODBYE_MS = 1_000;
@@ -122,17 +122,37 @@ async function withoutSecrets(response: Response, sent: Headers): Promise<Respon
 async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (!response.body) return response;
-  const isStream = isEventStream(response);
-  let size = 0;
+  const unended = isEventStream(response) ? bytesOfEvent() : bytesOfAll();
   const bounded = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        const lastEnd = isStream ? chunk.lastIndexOf(10) : -1;
-        size = lastEnd >= 0 ? chunk.length - lastEnd : size + chunk.length;
-        if (size > MAX_MESSAGE) controller.error(new Error(`a message of more than ${MAX_MESSAGE} bytes`));
+        if (unended(chunk) > MAX_MESSAGE) controller.error(new Error(`a message of more than ${MAX_MESSAGE} bytes`));
         else controller.enqueue(chunk);
       },
     }),
   );
   return withBody(response, bounded);
 }
+
+function bytesOfAll(): (chunk: Uint8Array) => number {
+  let size = 0;
+  return (chunk) => {
+    size += chunk.length;
+    return size;
+  };
+}
+
+/** Of the event that has not ended yet: an empty line ends one, and until then all of its lines are kept. */
+function bytesOfEvent(): (chunk: Uint8Array) => number {
+  let size = 0;
+  let tail = Buffer.alloc(0);
+  return (chunk) => {
+    const text = Buffer.concat([tail, chunk]);
+    const ends = EVENT_ENDS.map((end) => text.lastIndexOf(end) + end.length).filter((at) => at > tail.length);
+    size = ends.length > 0 ? text.length - Math.max(...ends) : size + chunk.length;
+    tail = text.subarray(-2);
+    return size;
+  };
+}
+
+const EVENT_ENDS: readonly string[] = ['\n\n', '\n\r\n', '\r\r'];

@@ -49,6 +49,26 @@ async function lastCall(client: TestClient, threadId: string) {
   return (await itemsOf(client, threadId)).findLast(({ type }) => type === 'mcpToolCall');
 }
 
+test('an event without end is cut off', async () => {
+  let written = 0;
+  const endless = await listening((request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const line = `data: ${'x'.repeat(64 * 1024)}\n`;
+    const write = (): void => {
+      while (!response.destroyed && written < 64 * 1024 * 1024) {
+        written += line.length;
+        if (!response.write(line)) return void response.once('drain', write);
+      }
+    };
+    write();
+  });
+  const { client } = await started({ bad: { url: endless } });
+  const { error } = await told(client, 'bad', 'failed');
+  expect(error).toContain('a message of more than');
+  expect(written).toBeLessThan(64 * 1024 * 1024);
+});
+
 test('servers that never answer keep nobody waiting', async () => {
   const clock = new ManualClock();
   const silent = await listening(() => {});
