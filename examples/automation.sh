@@ -3,6 +3,7 @@
 # The second word answers what is asked meanwhile. Needs socat and jq; HEDDLE_SOCKET names another socket.
 set -euo pipefail
 socket=${HEDDLE_SOCKET:-$HOME/.heddle/app-server-control/app-server-control.sock} decision=${2:-decline}
+[[ $# -ge 1 ]] || { echo "usage: automation.sh PROMPT [accept|decline]" >&2; exit 1; }
 [[ -S $socket ]] || { echo "no server listens on $socket" >&2; exit 1; }
 # Each message of the server as a row: what it is, its id, and the one text in it that is of interest here.
 rows='[if .error then "refused" elif .method and .id then "asked " + .method else .method // "answer \(.id)" end, (.id | tojson),

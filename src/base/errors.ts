@@ -33,7 +33,7 @@ export interface ErrorData {
 
 /** Anything else that is thrown is a defect: it is logged whole and leaves the process as *internal*, without its text. */
 export class AppError extends Error {
-  override readonly name = 'AppError';
+  override readonly name: string = 'AppError';
   readonly kind: ErrorKind;
   readonly data: ErrorData;
 

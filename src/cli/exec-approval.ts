@@ -82,16 +82,16 @@ async function askInWords(
 }
 
 const CHOICES: readonly { readonly key: string; readonly decision: Decision; readonly label: string }[] = [
-  { key: 'y', decision: 'accept', label: '[y]es' },
-  { key: 's', decision: 'acceptForSession', label: 'yes for this [s]ession' },
-  { key: 'n', decision: 'decline', label: '[n]o' },
-  { key: 'c', decision: 'cancel', label: 'no, and [c]ancel the turn' },
+  { key: 'y', decision: 'accept', label: '[y] yes' },
+  { key: 's', decision: 'acceptForSession', label: '[s] yes, for this session' },
+  { key: 'n', decision: 'decline', label: '[n] no' },
+  { key: 'c', decision: 'cancel', label: '[c] no, and stop the turn' },
 ];
 
 async function ask(question: Question, asking: Asking, output: ExecOutput, signal: AbortSignal): Promise<Decision> {
   for (const line of question.lines(asking.width)) output.note(line, 'yellow');
   const offered = CHOICES.filter(({ decision }) => question.availableDecisions.includes(decision));
-  const prompt = folded(`${offered.map(({ label }) => label).join(', ')}? `, asking.width).join('\n');
+  const prompt = folded(`${offered.map(({ label }) => label).join('  ')}: `, asking.width).join('\n');
   for (;;) {
     const typed = (await asking.prompt(prompt, signal)).trim().toLowerCase();
     const chosen = offered.find(

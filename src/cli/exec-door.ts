@@ -79,6 +79,7 @@ function remoteDoor(connection: Connection, isHere: boolean, notes: readonly str
 }
 
 export function isSameMachine(address: string): boolean {
+  if (!URL.canParse(address)) return false;
   return address.startsWith('unix://') || isLoopbackName(new URL(address).hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 

@@ -25,14 +25,45 @@ export function misread(tree: CommandNode, text: string, argv: readonly string[]
   if (isUnknown && known === undefined && isWord(group)) return `unknown command \`${group}\`${hint}`;
   if (isUnknown && known !== undefined && known.length > 0 && isWord(command) && !known.includes(command))
     return `unknown command \`${group} ${command}\`${hint}`;
-  if (/^Unknown argument/.test(text) && group === 'exec' && isWord(text.split(': ')[1] ?? ''))
-    return 'the prompt is one argument: put it in quotation marks';
-  if (/^Not enough non-option arguments/.test(text)) return 'an argument is missing';
+  const extra = /^Unknown arguments?: (.*)$/.exec(text)?.[1];
+  if (extra !== undefined) return unknownOf(extra.split(', '), argv);
+  if (/^Not enough non-option arguments/.test(text)) return missing(tree, argv);
+  const advice = /^Missing required argument: \S+; (.*)$/.exec(text)?.[1];
+  if (advice !== undefined) return advice;
   const [, name, given, choices] = /^Invalid values: Argument: (\S+), Given: (".*"), Choices: (.*)$/.exec(text) ?? [];
   if (choices !== undefined) return `unknown ${name} \`${given?.slice(1, -1)}\`; choose ${listOf(choices)}`;
   const flag = /^Not enough arguments following: (\S+)/.exec(text)?.[1];
   return flag === undefined ? text : `\`--${flag}\` needs a value`;
 }
 
+/** Flags before words: what follows a flag that is not known is taken for its value, or for a word too many. */
+function unknownOf(extra: readonly string[], argv: readonly string[]): string {
+  const typed = argv.map((each) => each.replace(/=.*$/s, ''));
+  const flag = extra.map((name) => typed.find((each) => /^--?[^-]/.test(each) && each.replace(/^-+/, '') === name));
+  const unknown = flag.find((each) => each !== undefined);
+  if (unknown !== undefined) return `unknown flag \`${unknown}\``;
+  if (argv[0] === 'exec') return 'the prompt is one argument: put it in quotation marks';
+  return `unknown argument \`${extra[0]}\``;
+}
+
+/** By what the command of these arguments is called with. */
+function missing(tree: CommandNode, argv: readonly string[]): string {
+  let command = tree;
+  let depth = 0;
+  for (const word of argv) {
+    const inner = command.commands.find(({ name }) => name === word);
+    if (inner === undefined) break;
+    command = inner;
+    depth += 1;
+  }
+  const given = argv.slice(depth).filter((word) => !word.startsWith('-')).length;
+  const next = command.positionals[given] ?? command.positionals.at(-1);
+  if (next === undefined) return 'an argument is missing';
+  const { name, values } = next;
+  return `${name.toUpperCase()} is missing${typeof values === 'object' ? `; choose ${orOf(values)}` : ''}`;
+}
+
+const orOf = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' or $1');
+
 /** `"a", "b", "c"` as `a, b or c`. */
-const listOf = (choices: string): string => choices.replaceAll('"', '').replace(/, ([^,]+)$/, ' or $1');
+const listOf = (choices: string): string => orOf(choices.replaceAll('"', '').split(', '));

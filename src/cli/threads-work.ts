@@ -185,7 +185,7 @@ export async function* everyItem(client: Client, threadId: string): AsyncGenerat
 function lineOf(thread: Thread, style: Paint): string {
   const { id, name, preview, updatedAt, status } = thread;
   const at = new Date(updatedAt * MS).toISOString().replace('T', ' ').slice(0, 16);
-  const title = visible((name ?? preview).replace(/\s+/g, ' ')).slice(0, MAX_TITLE);
+  const title = visible((name ?? preview).replace(/\s+/g, ' ').trim()).slice(0, MAX_TITLE);
   const state = status.type === 'active' ? (status.activeFlags.length > 0 ? ' waits' : ' runs') : '';
   const room = roomOf(process.stdout);
   const before = `${id}  ${at}  `.length;

@@ -11,6 +11,7 @@ export type MutationState = 'unsent' | 'sent' | 'running' | 'unknown' | 'done';
 
 /** A request that failed: refused by the server, or here. */
 export class RequestError extends AppError {
+  override readonly name = 'RequestError';
   /** The JSON-RPC code of the server, or the one it would have used. */
   readonly code: number;
   /** Of requests that change something. `unknown`: sent again with the same `idempotencyKey`, if it has one, it has its effect at most once. */

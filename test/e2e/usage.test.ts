@@ -9,7 +9,7 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [[], /no command was given/],
   [['serve'], /unknown/i],
   [['app-server', 'extra'], /unknown/i],
-  [['app-server', '--lisen', 'off'], /unknown argument: lisen/i],
+  [['app-server', '--lisen', 'off'], /unknown flag `--lisen`/],
   [['app-server', '--backend'], /`--backend` needs a value/],
   [['app-server', '--backend', 'gpt'], /choose `runtime`, `mock` or `unavailable`/],
   [['app-server', '--backend', 'external'], /`external` is not available; choose/],
@@ -39,10 +39,15 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['schema'], /`heddle schema json\|ts\|openrpc --out DIR`/],
   [['schema', 'xml'], /unknown command `schema xml`/],
   [['schema', 'json'], /say where: --out DIR/],
-  [['history', 'export'], /an argument is missing/],
+  [['history', 'export'], /THREAD is missing/],
+  [['config', 'set', 'model'], /VALUE is missing/],
+  [['app-server', 'daemon'], /COMMAND is missing; choose start, stop, restart or status/],
+  [['doctor', 'extra'], /unknown argument `extra`/],
   [['app-server', '--listen'], /`--listen` needs a value/],
   [['app-server', '--data-dir', ''], /`--data-dir` is empty/],
   [['exec', 'say', 'hello'], /put it in quotation marks/],
+  [['exec', '--no-such', 'say hello'], /unknown flag `--no-such`/],
+  [['exec', 'say hello', '--bad=x'], /unknown flag `--bad`/],
   [['exec'], /the prompt is empty/],
   [['exec', ' '], /the prompt is empty/],
   [['exec', 'x', '--cd', '/nowhere/at/all'], /is no folder/],
@@ -50,6 +55,7 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['exec', 'x', '--approvals', 'ask'], /needs a terminal/],
   [['exec', 'x', '--remote-auth-token-env', 'TOKEN'], /`--remote URL`/],
   [['exec', 'x', '--remote', 'tcp://127.0.0.1:1'], /expected `unix:/],
+  [['exec', 'x', '--remote', 'here'], /expected `unix:/],
 ];
 
 test.each(USAGE)('heddle %j: code 2', async (args, message) => {
