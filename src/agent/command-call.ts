@@ -81,6 +81,8 @@ export class CommandCall {
     const itemId = await this.#port.uniqueItemId(callId, 'call');
     const item = this.#newItem(itemId);
     if (verdict.decision === 'allow') {
+      // Beside the two steps that come first; its failure is told when it is waited for.
+      this.#prepare(verdict.runs).catch(() => {});
       const started = await this.#begun(item);
       await this.#store({ type: 'itemStarted', item: started });
       return this.#effect(started, verdict.runs);
@@ -159,7 +161,7 @@ export class CommandCall {
     } finally {
       off();
       if (!session.isLeft) this.#track(session.settled);
-      if (mayChange) this.#track(this.#changes.after());
+      if (mayChange) this.#changes.after();
     }
   }
 

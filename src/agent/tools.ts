@@ -163,7 +163,7 @@ export function createToolHost(
     writeToCommand: tracked(async (callId, input) => {
       if (!isHarmless(input.chars)) await changes.before();
       const result = await writeToCommand(callId, input, sessions, port, parts, signal);
-      track(changes.after());
+      changes.after();
       return result;
     }),
     changeFiles: tracked(changeFiles),
@@ -180,7 +180,7 @@ export function createToolHost(
     },
     async settled() {
       while (underWay.size > 0) await Promise.allSettled(underWay);
-      await changes.close();
+      await changes.close(sessions.left.length > 0);
     },
   };
 }

@@ -3,6 +3,7 @@
 import { lstat } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TurnPort } from '../../approvals/thread-port.ts';
+import { sleep } from '../../base/clock.ts';
 import { isAppError } from '../../base/errors.ts';
 import type { Mailbox } from '../../base/mailbox.ts';
 import { onAbort } from '../../base/signals.ts';
@@ -20,6 +21,9 @@ import type { Changes, Snapshot } from './snapshot.ts';
 const MAX_WAIT_MS = 3_000;
 const MAX_LOOK_MS = 15_000;
 const MAX_END_MS = 1_000;
+
+/** After a look nobody looks again for so many times as long as it took: in a large folder commands must not wait for looks. */
+const REST = 4;
 
 /** Folders that are looked at. */
 const MAX_ROOTS = 4;
@@ -40,6 +44,7 @@ export class CommandChanges {
   readonly #signal: AbortSignal;
   #taken: Promise<readonly Snapshot[]> | undefined;
   #look: Promise<void> | undefined;
+  readonly #over = new AbortController();
   #isWanted = false;
   #told = '';
   #leftOut = 0;
@@ -55,29 +60,36 @@ export class CommandChanges {
     await this.#taken;
   }
 
-  /** To be called after one. Looks that are asked for while one is under way are one. */
-  after(): Promise<void> {
-    if (!this.#taken) return Promise.resolve();
+  /** To be called after one; it is looked beside the turn. Looks that are asked for meanwhile are one. */
+  after(): void {
+    if (!this.#taken) return;
     this.#isWanted = true;
-    this.#look ??= this.#looks().finally(() => {
-      this.#look = undefined;
-    });
-    return this.#look;
+    this.#look ??= this.#looks();
   }
 
-  /** The last look, when no command of the turn runs any more; then frees what was kept. Never rejects. */
-  async close(): Promise<void> {
+  /**
+   * The last look, when no call of the turn is under way any more; then frees what was kept. `mayHaveChanged`: what it has started
+   * still runs. Never rejects.
+   */
+  async close(mayHaveChanged: boolean): Promise<void> {
     if (!this.#taken) return;
-    await this.after();
+    this.#over.abort();
+    if (mayHaveChanged) this.after();
+    await this.#look;
     for (const snapshot of await this.#taken.catch(() => [])) await snapshot.close();
     this.#taken = undefined;
   }
 
   async #looks(): Promise<void> {
+    const { clock } = this.#parts.tools;
     while (this.#isWanted) {
       this.#isWanted = false;
+      const began = clock.elapsed();
       await this.#parts.lane.run(() => this.#lookOnce()).catch(() => {}); // it is looked again after the next one
+      const rest = (clock.elapsed() - began) * REST;
+      if (!this.#over.signal.aborted) await sleep(clock, rest, this.#over.signal).catch(() => {});
     }
+    this.#look = undefined; // without a pause after the last question whether one is wanted
   }
 
   async #lookOnce(): Promise<void> {
