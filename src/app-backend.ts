@@ -54,6 +54,7 @@ async function setupOf(id: string, parts: BackendParts): Promise<ProviderSetup> 
     compactTokens: config.model_auto_compact_token_limit,
     hasOutputSchemas: provider.hasOutputSchemas,
     hasFileTools: provider.hasFileTools,
+    showsPatches: config.features.apply_patch_streaming_events,
   };
 }
 

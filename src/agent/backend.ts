@@ -6,7 +6,7 @@ import type { PermissionGrant, UserAnswers, UserQuestion } from '../model/approv
 import type { ClientToolContent } from '../model/client-tool.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { ItemId, ThreadId, TurnId } from '../model/ids.ts';
-import type { ItemOf } from '../model/item.ts';
+import type { FileUpdateChange, ItemOf } from '../model/item.ts';
 import type { Plan } from '../model/plan.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { TokenUsage, TurnError } from '../model/turn.ts';
@@ -108,6 +108,8 @@ export type BackendEvent =
       readonly summary: readonly string[];
       readonly content: readonly string[];
     }
+  /** Of a patch that the model is writing: what there is of it. */
+  | { readonly type: 'patchWritten'; readonly callId: ItemId; readonly changes: readonly FileUpdateChange[] }
   /** What the model will be shown from now on; durable before the next effect. */
   | { readonly type: 'contextAdded'; readonly items: readonly ContextItem[] }
   | { readonly type: 'usage'; readonly usage: TokenUsage; readonly contextWindow: number | null }

@@ -236,6 +236,8 @@ class Recorder {
         const open = this.#open.get(event.itemId);
         return open ? [{ type: 'summaryPartAdded', ...this.#turn, itemId: open.item.id, index: event.index }] : [];
       }
+      case 'patchWritten':
+        return [{ type: 'patchWritten', ...this.#turn, itemId: event.callId, changes: [...event.changes] }];
       case 'contextAdded':
         return [{ type: 'contextAdded', ...this.#turn, items: [...event.items] }];
       case 'usage':

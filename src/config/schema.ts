@@ -139,6 +139,9 @@ const Budgets = schema(() =>
   }),
 );
 
+/** What is off unless it is switched on; other names are kept and do nothing. */
+const Features = schema(() => z.looseObject({ apply_patch_streaming_events: z.boolean().default(false) }));
+
 export const Config = schema(() =>
   z.looseObject({
     backend: unset(z.enum(['mock', 'unavailable', 'runtime', 'external'])),
@@ -190,6 +193,7 @@ export const Config = schema(() =>
     retention: Retention().prefault({}),
     budgets: Budgets().prefault({}),
     remote: RemoteCeiling().prefault({}),
+    features: Features().prefault({}),
     skills: SkillSettings().prefault({}),
     projects: z
       .record(z.string(), z.looseObject({ trust_level: z.enum(['trusted', 'untrusted']).optional() }))

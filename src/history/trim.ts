@@ -164,6 +164,7 @@ const PASSING: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([
   'approvalRequested',
   'approvalResolved',
   'turnDiffUpdated',
+  'patchWritten',
   'planUpdated',
   'terminalInteraction',
 ]);

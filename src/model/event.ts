@@ -5,7 +5,7 @@ import { Proposal, Resolution } from './approval.ts';
 import { ContextItem } from './context.ts';
 import type { Seq } from './ids.ts';
 import { UserInput } from './input.ts';
-import { Item } from './item.ts';
+import { FileUpdateChange, Item } from './item.ts';
 import { Plan } from './plan.ts';
 import { type Infer, schema } from './schema.ts';
 import {
@@ -88,6 +88,8 @@ export const ThreadEvent = schema(() =>
       stdin: z.string(),
     }),
     /** All that patches have changed in the turn so far, as git shows it. */
+    /** What the model has written so far of a patch that may become this item. */
+    z.object({ type: z.literal('patchWritten'), ...inTurn, itemId: z.string(), changes: z.array(FileUpdateChange()) }),
     z.object({ type: z.literal('turnDiffUpdated'), ...inTurn, diff: z.string() }),
     /** The agent's list of steps as it is now. */
     z.object({ type: z.literal('planUpdated'), ...inTurn, ...Plan().shape }),

@@ -1,7 +1,7 @@
 // Everything that threads tell clients, as declared messages.
 
 import { z } from 'zod';
-import { Item } from '../model/item.ts';
+import { FileUpdateChange, Item } from '../model/item.ts';
 import { Plan } from '../model/plan.ts';
 import { Goal, ReadState, Thread, ThreadStatus } from '../model/thread.ts';
 import { TokenUsage, Turn, TurnError } from '../model/turn.ts';
@@ -60,6 +60,9 @@ export const threadTokenUsageUpdated = notification('thread/tokenUsage/updated',
 export const turnStarted = notification('turn/started', () => z.object({ ...ofThread, turn: Turn() }));
 export const turnCompleted = notification('turn/completed', () => z.object({ ...ofThread, turn: Turn() }));
 export const turnDiffUpdated = notification('turn/diff/updated', () => z.object({ ...ofTurn, diff: z.string() }));
+export const patchUpdated = notification('item/fileChange/patchUpdated', () =>
+  z.object({ ...ofTurn, itemId: z.string(), changes: z.array(FileUpdateChange()) }),
+);
 export const turnPlanUpdated = notification('turn/plan/updated', () => z.object({ ...ofTurn, ...Plan().shape }));
 export const itemStarted = notification('item/started', () =>
   z.object({ item: Item(), ...ofTurn, startedAtMs: z.int() }),
@@ -122,6 +125,7 @@ export const threadNotifications = {
   turnStarted,
   turnCompleted,
   turnDiffUpdated,
+  patchUpdated,
   turnPlanUpdated,
   itemStarted,
   itemCompleted,

@@ -71,6 +71,10 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
       const { turnId, itemId, processId, stdin } = event;
       return [frame(tell.terminalInteraction, { threadId, turnId, itemId, processId, stdin }, seq)];
     }
+    case 'patchWritten': {
+      const { turnId, itemId, changes } = event;
+      return [frame(tell.patchUpdated, { threadId, turnId, itemId, changes }, seq)];
+    }
     case 'turnDiffUpdated':
       return [frame(tell.turnDiffUpdated, { threadId, turnId: event.turnId, diff: event.diff }, seq)];
     case 'planUpdated': {

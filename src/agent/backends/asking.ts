@@ -8,6 +8,7 @@ import type { BackendEvent, TurnRequest } from '../backend.ts';
 import { type ModelClient, ModelError, type ModelRequest } from '../models/client.ts';
 import type { Conversation } from './conversation.ts';
 import { type Failure, failureOf, retryDelayMs, retryingError } from './model-failure.ts';
+import { PATCH_TOOL } from './patch-tool.ts';
 import { ResponseItems } from './response-items.ts';
 import type { Room } from './room.ts';
 import { offeredTools } from './tools.ts';
@@ -31,6 +32,8 @@ export interface ModelRoute {
   readonly hasOutputSchemas?: boolean;
   /** Its models are offered tools to read files and look through them. */
   readonly hasFileTools?: boolean;
+  /** Patches are shown while the model writes them. */
+  readonly showsPatches?: boolean;
 }
 
 /** What one run of a turn keeps in hand. */
@@ -159,6 +162,7 @@ function requestOf(run: Run): ModelRequest {
     effort: settings.effort,
     summary: settings.summary,
     serviceTier: settings.serviceTier,
+    ...(run.route.showsPatches ? { watchedTool: PATCH_TOOL } : {}),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     cacheKey: threadId,
   };

@@ -8,6 +8,7 @@ import type { WebSearchAction } from '../../model/web-search.ts';
 import type { BackendEvent } from '../backend.ts';
 import { isPlanning } from '../collaboration.ts';
 import type { ModelEvent } from '../models/client.ts';
+import { PatchPreview } from '../patch/preview.ts';
 import type { Conversation } from './conversation.ts';
 import { PlanningMessage } from './proposed-plan.ts';
 
@@ -37,6 +38,7 @@ export class ResponseItems {
   #open: OpenMessage | OpenReasoning | undefined;
   /** The search of the provider that is under way. */
   #search: { readonly itemId: ItemId; readonly action: WebSearchAction } | undefined;
+  #patch: { readonly callId: string; readonly preview: PatchPreview } | undefined;
   #finished: Extract<ModelEvent, { type: 'finished' }>['reason'] | undefined;
 
   constructor(conversation: Conversation, settings: ThreadSettings, contextWindow: number | null) {
@@ -55,6 +57,12 @@ export class ResponseItems {
     const out: BackendEvent[] = [];
     for (const [index, event] of events.entries()) this.#accept(event, events[index + 1], out);
     return out;
+  }
+
+  #preview({ callId, parts }: Extract<ModelEvent, { type: 'toolInput' }>, out: BackendEvent[]): void {
+    if (this.#patch?.callId !== callId) this.#patch = { callId, preview: new PatchPreview() };
+    const changes = this.#patch.preview.add(parts);
+    if (changes) out.push({ type: 'patchWritten', callId, changes });
   }
 
   /** Ends the open item with what there is of it; `keep`: the model is to know what it had said when it was stopped. */
@@ -107,6 +115,9 @@ export class ResponseItems {
       }
       case 'reasoningCompleted':
         this.#completeReasoning(event, out);
+        return;
+      case 'toolInput':
+        this.#preview(event, out);
         return;
       case 'toolCall': {
         const callId = this.#conversation.claim(event.callId, 'call');

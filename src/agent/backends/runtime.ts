@@ -30,7 +30,7 @@ export interface RuntimeOptions {
 }
 
 export interface ProviderSetup
-  extends Pick<ModelRoute, 'retries' | 'compactTokens' | 'hasOutputSchemas' | 'hasFileTools'> {
+  extends Pick<ModelRoute, 'retries' | 'compactTokens' | 'hasOutputSchemas' | 'hasFileTools' | 'showsPatches'> {
   readonly access: ProviderAccess;
 }
 

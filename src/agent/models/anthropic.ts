@@ -45,7 +45,7 @@ async function* stream(
     apiKey: 'unused',
     fetch: (_, init) => bundled.fetch(endpoint(access, 'messages'), init),
   })(request.model);
-  yield* libraryEvents(() => model.doStream(callOf(request, access, signal)), bundled, thinking);
+  yield* libraryEvents(() => model.doStream(callOf(request, access, signal)), bundled, thinking, request.watchedTool);
 }
 
 /** Kept as JSON: the signature of a visible block, or the data of a hidden one. */

@@ -39,6 +39,7 @@ async function* stream(
     () => provider.chatModel(request.model).doStream(callOf(request, access, signal)),
     bundled,
     rawReasoning,
+    request.watchedTool,
   );
 }
 

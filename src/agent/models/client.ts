@@ -27,6 +27,8 @@ export interface ModelRequest {
   readonly outputSchema?: unknown;
   /** How fast it is to be answered, and what that costs; null: as usual. */
   readonly serviceTier?: string | null;
+  /** A tool whose input is told while the model writes it. */
+  readonly watchedTool?: string;
   /** Constant within a thread, so that providers can cache. */
   readonly cacheKey: string;
 }
@@ -50,6 +52,8 @@ export type ModelEvent =
       /** The provider's blob to send back to it. */
       readonly sealed: string | null;
     }
+  /** Of a call of the watched tool, as it comes. */
+  | { readonly type: 'toolInput'; readonly callId: string; readonly parts: readonly string[] }
   | {
       readonly type: 'toolCall';
       readonly callId: string | null;

@@ -25,6 +25,13 @@ export class EventBatch {
     this.#extend(pieces);
   }
 
+  addInput(callId: string, piece: string): void {
+    const open = this.#open?.event;
+    if (open?.type !== 'toolInput' || open.callId !== callId)
+      this.#begin((parts) => ({ type: 'toolInput', callId, parts }));
+    this.#extend([piece]);
+  }
+
   /** What was gathered; the batch is empty afterwards. */
   take(): readonly ModelEvent[] {
     const events = this.#events;

@@ -23,9 +23,10 @@ export async function* libraryEvents(
   open: () => PromiseLike<{ readonly stream: LibraryStream }>,
   bundle: Bundle,
   reasoning: ReasoningForm,
+  watchedTool?: string,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const batch = new EventBatch();
-  const parts = new Parts(batch, bundle, reasoning);
+  const parts = new Parts(batch, bundle, reasoning, watchedTool);
   try {
     const { stream } = await open();
     for await (const together of gathered(stream)) {
@@ -86,7 +87,12 @@ class Parts {
   #finish: Finish | undefined;
   #error: unknown;
 
-  constructor(batch: EventBatch, bundle: Bundle, reasoning: ReasoningForm) {
+  readonly #watchedTool: string | undefined;
+  /** The call of the watched tool that is being written. */
+  #watched: string | undefined;
+
+  constructor(batch: EventBatch, bundle: Bundle, reasoning: ReasoningForm, watchedTool?: string) {
+    this.#watchedTool = watchedTool;
     this.#batch = batch;
     this.#bundle = bundle;
     this.#reasoning = reasoning;
@@ -103,9 +109,15 @@ class Parts {
         this.#batch.addText(...this.#bundle.piecesOf(part.delta));
         return;
       case 'text-end':
-      // Where blocks have no end on the wire the library ends a text only with the stream; a call that follows ends it here.
-      case 'tool-input-start':
         this.#completeText();
+        return;
+      case 'tool-input-start':
+        // Where blocks have no end on the wire the library ends a text only with the stream; a call that follows ends it here.
+        this.#completeText();
+        this.#watched = part.toolName === this.#watchedTool ? part.id : undefined;
+        return;
+      case 'tool-input-delta':
+        if (part.id === this.#watched) this.#batch.addInput(part.id, part.delta);
         return;
       case 'reasoning-start':
         this.#text = '';

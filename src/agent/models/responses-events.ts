@@ -20,9 +20,13 @@ export class ResponsesEvents {
   /** Index of the output item that is open, so that an item which comes whole is still announced. */
   #open: number | undefined;
   #calls = 0;
+  readonly #watchedTool: string | undefined;
+  /** Calls of the watched tool, by the place of their item. */
+  readonly #watched = new Map<number, string>();
 
-  constructor(batch: EventBatch) {
+  constructor(batch: EventBatch, watchedTool?: string) {
     this.#batch = batch;
+    this.#watchedTool = watchedTool;
   }
 
   /** Adds what the event says to the batch; true: it was the last of the answer. Throws a ModelError for a reported failure. */
@@ -42,6 +46,10 @@ export class ResponsesEvents {
         return false;
       case 'response.reasoning_summary_part.added':
         this.#batch.add({ type: 'summaryPartAdded', index: countOf(event.summary_index, MAX_INDEX) });
+        return false;
+      case 'response.custom_tool_call_input.delta':
+      case 'response.function_call_arguments.delta':
+        this.#hear(event);
         return false;
       case 'response.output_item.added':
         this.#begin(event);
@@ -76,11 +84,18 @@ export class ResponsesEvents {
 
   #begin(event: Loose): void {
     const item = recordOf(event.item);
+    if (this.#watchedTool !== undefined && item.name === this.#watchedTool)
+      this.#watched.set(numberOf(event.output_index), textOf(item.call_id));
     if (item.type === 'message') this.#batch.add({ type: 'messageStarted', id: idIn(item), phase: phaseIn(item) });
     else if (item.type === 'reasoning') this.#batch.add({ type: 'reasoningStarted', id: idIn(item) });
     else if (item.type === 'web_search_call') this.#batch.add(searchIn(item, false));
     else return;
     this.#open = numberOf(event.output_index);
+  }
+
+  #hear(event: Loose): void {
+    const callId = this.#watched.get(numberOf(event.output_index));
+    if (callId) this.#batch.addInput(callId, textOf(event.delta));
   }
 
   #finishItem(event: Loose): void {

@@ -31,7 +31,7 @@ async function* stream(
   );
   const reader = new EventStreamReader();
   const batch = new EventBatch();
-  const events = new ResponsesEvents(batch);
+  const events = new ResponsesEvents(batch, request.watchedTool);
   for await (const chunk of answer.chunks) {
     let isLast = false;
     let failure: unknown;
