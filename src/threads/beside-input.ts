@@ -14,6 +14,14 @@ export function checkEnvironments(given: Environments): void {
   if (unknown) throw new AppError('invalid', `unknown turn environment id \`${unknown.environmentId}\``);
 }
 
+/** Where the thread works is not changed this way. Rejects as *unsupported* when it would be. */
+export function refuseOtherPlace(given: Environments, current: string): void {
+  checkEnvironments(given);
+  if (!given || (given.length > 0 && given.every(({ cwd }) => !cwd || cwd === current))) return;
+  const text = '`environments` cannot be changed here: name `cwd`, or give them to the start of a turn';
+  throw new AppError('unsupported', text);
+}
+
 interface Folders {
   readonly environments?: Environments;
   readonly cwd?: string | null | undefined;

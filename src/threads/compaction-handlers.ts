@@ -3,7 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
-import { checkEnvironments } from './beside-input.ts';
+import { refuseOtherPlace } from './beside-input.ts';
 import { compactionMethods } from './compaction-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { checkMayRun, given, reviewerOf, type SettingsParts } from './settings.ts';
@@ -28,8 +28,8 @@ export function compactionHandlers(registry: ThreadRegistry, settings: SettingsP
 
     turnSettingsUpdate: async ({ threadId, turnId, approvalsReviewer, environments, ...wishes }, context) => {
       await reviewerOf(approvalsReviewer, settings);
-      checkEnvironments(environments);
       const runtime = await registry.load(tenantOf(context), threadId);
+      refuseOtherPlace(environments, runtime.meta.settings.cwd);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);
       return { status: runtime.adjustTurn(turnId, given(wishes)) ? 'applied' : 'targetUnavailable' };
     },

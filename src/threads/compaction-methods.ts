@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ApprovalsReviewer } from '../model/policy.ts';
 import { optional } from '../model/schema.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
+import { environments } from './overrides.ts';
 
 export const threadCompactStart = request('thread/compact/start', {
   params: () => z.object({ threadId: z.string() }),
@@ -20,7 +21,7 @@ export const turnSettingsUpdate = request('turn/settings/update', {
       threadId: z.string(),
       turnId: z.string(),
       approvalsReviewer: optional(ApprovalsReviewer()),
-      environments: optional(z.array(z.object({ environmentId: z.string() }))),
+      environments: environments(),
       model: optional(z.string()),
       effort: optional(z.string()),
       summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),

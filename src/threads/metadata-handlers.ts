@@ -6,6 +6,7 @@ import type { ThreadMeta } from '../model/thread.ts';
 import type { Params } from '../rpc/declare.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess, requireStored, tenantOf } from './access.ts';
+import { refuseOtherPlace } from './beside-input.ts';
 import { metadataMethods, type threadMetadataUpdate } from './metadata-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { type SettingsParts, settingsAfter } from './settings.ts';
@@ -45,9 +46,10 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
       return reply;
     },
 
-    threadSettingsUpdate: async ({ threadId, ...overrides }, context) => {
+    threadSettingsUpdate: async ({ threadId, environments, ...overrides }, context) => {
       const runtime = await loaded(context, threadId);
       const before = runtime.meta.settings;
+      refuseOtherPlace(environments, overrides.cwd ?? before.cwd);
       const after = await settingsAfter(before, overrides, context.session, settings);
       context.afterReply(runtime.hold());
       const once = context.once({});

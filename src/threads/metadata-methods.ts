@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
-import { turnOverrides } from './overrides.ts';
+import { environments, turnOverrides } from './overrides.ts';
 
 const threadId = () => ({ threadId: z.string() });
 const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
@@ -41,7 +41,7 @@ export const threadReadStateUpdate = request('thread/readState/update', {
 });
 
 export const threadSettingsUpdate = request('thread/settings/update', {
-  params: () => z.object({ ...threadId(), ...turnOverrides() }),
+  params: () => z.object({ ...threadId(), ...turnOverrides(), environments: environments() }),
   result: nothing,
   queue: ofThread,
   needs: 'thread:write',

@@ -95,6 +95,16 @@ test('the folders of an environment are where the thread works from then on; oth
   });
 });
 
+test('where a thread works is not changed in silence by its settings', async () => {
+  const { client, server, threadId } = await callingModel(FULL);
+  const here = [{ environmentId: 'local', cwd: server.workspace }];
+  await client.request('thread/settings/update', { threadId, environments: here });
+  for (const environments of [[], [{ environmentId: 'local', cwd: '/elsewhere' }]])
+    expect(String(await client.refusal('thread/settings/update', { threadId, environments }))).toContain(
+      'cannot be changed',
+    );
+});
+
 test('the tier of a turn is that of its requests, and not of the next turn', async () => {
   const { run, model } = await callingModel({ ...FULL, serviceTier: 'flex' });
   await run([], { serviceTierForTurn: 'priority' });
