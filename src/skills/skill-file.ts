@@ -14,6 +14,8 @@ export interface SkillFile {
 
 /** A file above it is no instruction for a model. */
 export const MAX_SKILL_BYTES = 128 * 1024;
+/** Characters of its front matter: reading YAML takes time by the square of its names, in which nobody else is served. */
+const MAX_FRONT_MATTER = 8 * 1024;
 const MAX_NAME = 64;
 const MAX_DESCRIPTION = 1024;
 
@@ -25,7 +27,10 @@ export async function readSkill(real: string, fallbackName: string): Promise<Ski
   if (!file) throw new AppError('notFound', 'the file is gone');
   const match = FRONT_MATTER.exec(file.text);
   if (!match) throw new AppError('invalid', 'missing YAML frontmatter delimited by ---');
-  const read = await readYaml(match[1] ?? '', real);
+  const [, front = ''] = match;
+  if (front.length > MAX_FRONT_MATTER)
+    throw new AppError('invalid', `YAML frontmatter of more than ${MAX_FRONT_MATTER} characters`);
+  const read = await readYaml(front, real);
   if ('problem' in read) throw new AppError('invalid', `invalid YAML: ${read.problem.message}`);
   const { name = fallbackName, description, metadata } = read.table;
   const short = (metadata as { readonly 'short-description'?: unknown } | null | undefined)?.['short-description'];

@@ -47,6 +47,7 @@ test.each([
   [skill(`name: ${'n'.repeat(65)}\ndescription: y`), 'invalid name: exceeds maximum length of 64'],
   [skill(`description: ${'d'.repeat(1025)}`), 'invalid description: exceeds maximum length of 1024'],
   [skill('name: x\ndescription: y', 'w'.repeat(MAX_SKILL_BYTES)), 'more than'],
+  [skill(Array.from({ length: 20_000 }, (_, at) => `${at.toString(36)}:`).join('\n')), 'more than 8192 characters'],
 ])('a broken one is listed with its error: %#', async (content, message) => {
   const place = await root({ 'x/SKILL.md': content, 'good/SKILL.md': skill('description: fine') });
   const { skills, errors } = await findSkills([place]);
