@@ -16,6 +16,7 @@ const EVIDENCE = {
   workspaceDigest: 'w',
   nonce: 'n',
   expiresAt: 1,
+  risk: { level: 'low', text: 'r' },
 };
 const PARAMS = {
   threadId: 't',
