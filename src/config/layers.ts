@@ -4,6 +4,7 @@ import { parse as parseToml } from 'smol-toml';
 import type { Document } from 'yaml';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
+import { ApprovalsReviewer } from '../model/policy.ts';
 import { tooDeepAt } from './depth.ts';
 import { type ConfigProblem, firstFault, type Place } from './faults.ts';
 import { checkConfig } from './schema.ts';
@@ -75,7 +76,7 @@ export async function readYaml(text: string, file: string): Promise<ReadYaml> {
 export async function yamlLayer(text: string, file: string): Promise<LayerOrProblem> {
   const read = await readYaml(text, file);
   if ('problem' in read) return read;
-  const settings = cleaned(read.table);
+  const settings = peopleAsked(cleaned(read.table));
   const checked = checkConfig(settings);
   if (checked.success) return { layer: layerOf(userLayerName(file), settings) };
   const fault = firstFault(checked.error, settings);
@@ -103,13 +104,21 @@ export function flagsLayer(flags: readonly string[]): Layer {
     if (isTooDeep(setting)) throw new AppError('invalid', `failed to load configuration: ${TOO_DEEP}`);
     return merged(table, setting);
   }, {});
-  const kept = cleaned(settings);
+  const kept = peopleAsked(cleaned(settings));
   const checked = checkConfig(kept);
   if (!checked.success) {
     throw new AppError('invalid', `failed to load configuration: ${firstFault(checked.error, kept).message}`);
   }
   return layerOf({ type: 'sessionFlags' }, kept);
 }
+
+/** With `other_reviewers: people` among these settings, people take the place of every other reviewer that there is. */
+export function peopleAsked(settings: Table): Table {
+  const isOther = settings.other_reviewers === 'people' && isReviewer(settings.approvals_reviewer);
+  return isOther ? { ...settings, approvals_reviewer: 'user' } : settings;
+}
+
+const isReviewer = (name: unknown): boolean => ApprovalsReviewer().safeParse(name).success;
 
 /** A value as TOML writes it; what is not TOML is text, so that `-c model=o3` needs no quotes. */
 export function flagValue(text: string): unknown {

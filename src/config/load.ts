@@ -12,6 +12,7 @@ import {
   type Layer,
   type LayerOrProblem,
   layerOf,
+  peopleAsked,
   TOO_DEEP,
   userLayerName,
   yamlLayer,
@@ -181,6 +182,6 @@ export function withOverrides(
   requirements?: Requirements,
 ): Config {
   if (isTooDeep(overrides)) throw configError(TOO_DEEP);
-  const settings = cleaned(merged(config, expanded(overrides)));
+  const settings = peopleAsked(cleaned(merged(config, expanded(overrides))));
   return configOf([settings, requirements?.settings ?? {}]);
 }

@@ -19,6 +19,7 @@ const QUESTION = {
   approvalId: null,
   heddle: {
     approvalId: 'a',
+    risk: { level: 'low', text: 'it may do harm' },
     sandbox: 'bare',
     operationDigest: 'o',
     policyDigest: 'p',
@@ -38,6 +39,7 @@ const FILE_QUESTION = {
   availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'],
   heddle: {
     approvalId: 'a',
+    risk: { level: 'low', text: 'it may do harm' },
     changes: [
       { path: '/project/new', kind: { type: 'add' }, diff: 'hello\u001b[8m\n' },
       {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { flagsLayer } from '../../../src/config/layers.ts';
 import { createConfigSource, withOverrides } from '../../../src/config/load.ts';
 import { Config } from '../../../src/config/schema.ts';
 
@@ -137,6 +138,16 @@ describe('overrides of one thread', () => {
       mcp_servers: { 'my.server': { command: 'true' } },
     });
     expect(base.sandbox_workspace_write.network_access).toBe(false);
+  });
+
+  it('asks people in place of another reviewer where that is chosen, and refuses it elsewhere', () => {
+    const reviewed = { approvals_reviewer: 'auto_review' };
+    const people = Config().parse({ other_reviewers: 'people' });
+    expect(withOverrides(people, reviewed)).toMatchObject({ approvals_reviewer: 'user' });
+    expect(() => withOverrides(people, { approvals_reviewer: 'bogus' })).toThrow('unknown variant `bogus`');
+    expect(() => withOverrides(base, reviewed)).toThrow('unknown variant `auto_review`');
+    const flags = ['other_reviewers=people', 'approvals_reviewer=guardian_subagent'];
+    expect(flagsLayer(flags).settings).toMatchObject({ approvals_reviewer: 'user' });
   });
 
   it('refuses a bad value with the reason', () => {
