@@ -6,7 +6,7 @@ import { AppError } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { Result } from '../rpc/declare.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { grantOf, questionOf } from './questions.ts';
+import { grantOf, type Question, questionOf } from './questions.ts';
 import { type ServerChoice, withServer } from './running-server.ts';
 import { folded, roomOf, visible, WIDEST } from './terminal.ts';
 
@@ -69,20 +69,21 @@ function decisionOf(pending: Pending, { decision, said }: TypedAnswer): string |
   return offered.get(decision) ?? decision;
 }
 
-type Asked = Pick<Pending, 'method' | 'params' | 'availableDecisions'>;
-
-/** What can be typed behind the id of the question. */
-export function waysToAnswer(asked: Asked): readonly string[] {
-  return asked.method === userInputRequest.method ? ['--say id=answer', 'decline'] : [...decisionsOf(asked).keys()];
+/** What can be typed behind the id of a question with these decisions. */
+export function waysToAnswer(
+  method: string,
+  { availableDecisions }: Pick<Question, 'availableDecisions'>,
+): readonly string[] {
+  return method === userInputRequest.method
+    ? ['--say id=answer', 'decline']
+    : [...typedDecisions(availableDecisions).keys()];
 }
 
+const decisionsOf = ({ method, params, availableDecisions }: Pending) =>
+  typedDecisions(availableDecisions ?? questionOf(method, params).availableDecisions);
+
 /** What can be typed, and what it stands for. */
-function decisionsOf({
-  method,
-  params,
-  availableDecisions,
-}: Asked): ReadonlyMap<string, string | Record<string, unknown>> {
-  const offered = availableDecisions ?? questionOf(method, params).availableDecisions;
+function typedDecisions(offered: readonly unknown[]): ReadonlyMap<string, string | Record<string, unknown>> {
   const typed: [string, string | Record<string, unknown>][] = [];
   for (const each of offered) {
     if (typeof each === 'string') typed.push([each, each]);
@@ -114,6 +115,9 @@ function linesOf(pending: Pending): readonly string[] {
   return [
     ...folded(`${pending.approvalId} of thread ${pending.threadId}, until ${until}`, width),
     ...lines.map((line) => `  ${line}`),
-    ...folded(`answers: ${waysToAnswer(pending).join(', ')}`, width - 2).map((line) => `  ${line}`),
+    ...folded(
+      `answers: ${waysToAnswer(pending.method, { availableDecisions: pending.availableDecisions ?? question.availableDecisions }).join(', ')}`,
+      width - 2,
+    ).map((line) => `  ${line}`),
   ];
 }

@@ -4,7 +4,7 @@ import { isAppError, messageOf } from '../base/errors.ts';
 import type { Dial } from '../client/dial.ts';
 import { connectWith, type Heddle } from '../client/heddle.ts';
 import type { News } from '../client/news.ts';
-import { QUESTIONS, type RequestResult } from '../client/typed.ts';
+import type { RequestResult } from '../client/typed.ts';
 import { attachView, outcomeOf, type View } from './attach-view.ts';
 import { VERSION } from './environment.ts';
 import { checkDoor } from './exec-door.ts';
@@ -54,17 +54,10 @@ export async function attach(options: AttachOptions): Promise<ExitCode> {
 
 async function introduced(options: AttachOptions, view: View): Promise<Heddle> {
   const dial: Dial = async () => ({ connection: await connectionTo(options) });
-  // A question without an answer stands; a refusal in place of silence would decide for others.
-  const asked = [...QUESTIONS.keys()].map((method) => [
-    method,
-    (params: unknown, signal: AbortSignal) => {
-      view.question(method, params, signal);
-      return new Promise<never>(() => {});
-    },
-  ]);
   const client = await connectWith(dial, {
     ...{ name: 'heddle_attach', title: 'heddle attach', version: VERSION, reconnect: RECONNECT },
-    onServerRequest: Object.fromEntries(asked),
+    // A question without an answer stands; a refusal in place of silence would decide for others.
+    questionWatcher: (method, params, signal) => view.question(method, params, signal),
   });
   client.on('state', ({ state }) => {
     if (state === 'reconnecting') view.note('the connection is lost; connecting anew', 'yellow');

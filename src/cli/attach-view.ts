@@ -4,7 +4,7 @@ import type { News } from '../client/news.ts';
 import type { RequestResult } from '../client/typed.ts';
 import { waysToAnswer } from './approvals-work.ts';
 import { PlainOutput } from './exec-output.ts';
-import { questionOf } from './questions.ts';
+import { type Question, questionOf, unknownQuestion } from './questions.ts';
 import type { ServerChoice } from './running-server.ts';
 import { type Style, widthOf } from './terminal.ts';
 
@@ -72,10 +72,10 @@ class PlainView implements View {
     // After a cut it is asked again.
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
-    const question = questionOf(method, params);
+    const question = understood(method, params);
     for (const line of question.lines(widthOf(process.stderr))) this.note(line, 'yellow');
     if (approvalId !== undefined) {
-      const [first = 'decline', ...others] = waysToAnswer({ method, params: params as Record<string, unknown> });
+      const [first = 'decline', ...others] = waysToAnswer(method, question);
       this.note(`answer it from another terminal:\n  ${this.#command(approvalId, first)}`, 'yellow');
       if (others.length > 0) this.note(`  or with: ${others.join(', ')}`, 'yellow');
     }
@@ -117,6 +117,15 @@ class PlainView implements View {
         method: 'item/commandExecution/outputDelta',
         params: { ...place, delta: item.aggregatedOutput },
       });
+  }
+}
+
+/** One of another version is told as one that cannot be shown. */
+function understood(method: string, params: unknown): Question {
+  try {
+    return questionOf(method, params);
+  } catch {
+    return unknownQuestion(method);
   }
 }
 

@@ -44,13 +44,15 @@ export function questionOf(method: string, params: unknown): Question {
     case elicitationRequest.method:
       return elicitationQuestion(elicitationRequest.params().parse(params));
     default:
-      return {
-        about: method,
-        lines: () => ['', `A question that this version cannot show: ${method}`],
-        availableDecisions: [],
-      };
+      return unknownQuestion(method);
   }
 }
+
+export const unknownQuestion = (method: string): Question => ({
+  about: method,
+  lines: (width) => ['', ...folded(`A question that this version cannot show: ${visible(method)}`, width)],
+  availableDecisions: [],
+});
 
 /** The command is shown whole: what is not seen cannot be approved. */
 function commandQuestion(question: CommandQuestion): Question {

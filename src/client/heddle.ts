@@ -219,6 +219,7 @@ export class Heddle implements Closable {
           handlerOf: (method) => this.#handlers.get(method),
           shapes: QUESTIONS,
           refused: (refusal) => this.#listeners.emit('refused', refusal),
+          watcher: this.#settings.questionWatcher,
         },
       },
     };

@@ -3,6 +3,7 @@
 import type { Dial } from './dial.ts';
 import type { ReconnectOptions } from './link.ts';
 import type { QuestionHandlers } from './question-handlers.ts';
+import type { QuestionWatcher } from './questions.ts';
 
 export interface ClientSettings {
   /** What the program calls itself. */
@@ -15,6 +16,8 @@ export interface ClientSettings {
   readonly optOut?: readonly string[];
   /** Answers to questions of the server, by method. What has no handler is refused. */
   readonly onServerRequest?: QuestionHandlers;
+  /** For programs that only look: is shown every question in place of handlers, and none is answered. */
+  readonly questionWatcher?: QuestionWatcher;
   /** Requests without an answer at one time; default 256. One more is refused here with -32001. */
   readonly maxPendingRequests?: number;
   /** Until a request is given up, all attempts included; default 120,000. */
@@ -29,7 +32,8 @@ export interface ClientSettings {
   readonly drainMs?: number;
 }
 
-export interface ResolvedSettings extends Required<Omit<ClientSettings, 'title' | 'reconnect'>> {
+export interface ResolvedSettings extends Required<Omit<ClientSettings, 'title' | 'reconnect' | 'questionWatcher'>> {
+  readonly questionWatcher?: QuestionWatcher;
   readonly title?: string;
   readonly reconnect: ReconnectOptions | false;
   readonly dial: Dial;

@@ -9,6 +9,9 @@ import { refusalOf } from './refusals.ts';
 /** Answers a question of the server. Its signal aborts when the answer is no longer wanted: it came from elsewhere, or the connection ended. */
 export type Answer = (params: unknown, signal: AbortSignal) => unknown;
 
+/** The signal aborts when the question was answered elsewhere, or the connection ended. */
+export type QuestionWatcher = (method: string, params: unknown, signal: AbortSignal) => void;
+
 export interface Refusal {
   readonly method: string;
   /** `params`: the question has not the agreed shape; `answer`: the handler's answer has not. */
@@ -23,6 +26,8 @@ export interface QuestionParts {
   /** The shapes that questions and answers are held against; default: none is. */
   readonly shapes?: ReadonlyMap<string, Pick<Request, 'params' | 'result'>> | undefined;
   readonly refused?: ((refusal: Refusal) => void) | undefined;
+  /** In place of all that: it is shown every question, whatever its shape, and none is answered, not even refused. */
+  readonly watcher?: QuestionWatcher | undefined;
 }
 
 interface Standing {
@@ -69,6 +74,8 @@ export class Questions {
   }
 
   async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const { watcher } = this.#parts;
+    if (watcher) return this.#leave(method, () => watcher(method, params, signal));
     const handler = this.#parts.handlerOf(method);
     if (!handler) return this.#refuse(method, 'noHandler', 'no handler answers it here');
     const shape = this.#parts.shapes?.get(method);
@@ -84,6 +91,16 @@ export class Questions {
     return answer.success
       ? answer.data
       : this.#refuse(method, 'answer', 'the answer of the handler has not the agreed shape');
+  }
+
+  /** Silence leaves it to others; a failure to show it must not become an answer. */
+  #leave(method: string, show: () => void): Promise<never> {
+    try {
+      show();
+    } catch (error) {
+      this.#parts.refused?.({ method, because: 'threw', reason: `the watcher failed: ${messageOf(error)}` });
+    }
+    return new Promise(() => {});
   }
 
   #refuse(method: string, because: Refusal['because'], reason: string): unknown {

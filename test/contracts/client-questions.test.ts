@@ -15,6 +15,7 @@ const EVIDENCE = {
   policyDigest: 'p',
   workspaceDigest: 'w',
   nonce: 'n',
+  risk: { level: 'low', text: 'r' },
   expiresAt: 1,
   risk: { level: 'low', text: 'r' },
 };
@@ -158,4 +159,28 @@ test('a cut aborts what was asked on that connection', async () => {
   line.say({ id: 9, method: METHOD, params: PARAMS });
   line.cut();
   await aborted.promise;
+});
+
+test('a program that only looks is shown every question, known or not, and answers none', async () => {
+  const seen: unknown[] = [];
+  const questionWatcher = (method: string, params: unknown) => {
+    seen.push([method, params]);
+    throw new Error('defect');
+  };
+  const { client, line } = await clientOf(new HostileServer(), { questionWatcher });
+  line.say({ id: 7, method: METHOD, params: { wrong: 'shape' } });
+  line.say({ id: 8, method: 'item/unheardOf', params: {} });
+  line.say({ id: 9, method: METHOD, params: PARAMS });
+  const said = new Promise((resolve) => client.on('notification', resolve));
+  line.say({ method: 'thread/closed', params: { threadId: 't' } });
+  await said;
+  const asked = client.request('thread/read', { threadId: 't' }).catch(() => 'over');
+  expect(await line.next()).toMatchObject({ method: 'thread/read' });
+  expect(seen).toEqual([
+    [METHOD, { wrong: 'shape' }],
+    ['item/unheardOf', {}],
+    [METHOD, PARAMS],
+  ]);
+  await client.close();
+  expect(await asked).toBe('over');
 });

@@ -25,6 +25,7 @@ const QUESTION = {
     policyDigest: 'p',
     workspaceDigest: 'w',
     nonce: 'n',
+    risk: { level: 'low', text: 'r' },
     expiresAt: 1,
   },
 };
@@ -56,6 +57,7 @@ const FILE_QUESTION = {
     policyDigest: 'p',
     workspaceDigest: 'w',
     nonce: 'n',
+    risk: { level: 'low', text: 'r' },
     expiresAt: 1,
   },
 };
