@@ -17,7 +17,6 @@ const EVIDENCE = {
   nonce: 'n',
   risk: { level: 'low', text: 'r' },
   expiresAt: 1,
-  risk: { level: 'low', text: 'r' },
 };
 const PARAMS = {
   threadId: 't',
