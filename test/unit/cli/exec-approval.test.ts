@@ -25,7 +25,6 @@ const QUESTION = {
     policyDigest: 'p',
     workspaceDigest: 'w',
     nonce: 'n',
-    risk: { level: 'low', text: 'r' },
     expiresAt: 1,
   },
 };
@@ -57,7 +56,6 @@ const FILE_QUESTION = {
     policyDigest: 'p',
     workspaceDigest: 'w',
     nonce: 'n',
-    risk: { level: 'low', text: 'r' },
     expiresAt: 1,
   },
 };
