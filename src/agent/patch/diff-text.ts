@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative } from 'node:path';
 import { quotedName } from './diff-names.ts';
-import { unifiedDiff } from './line-diff.ts';
+import { type Effort, unifiedDiff } from './line-diff.ts';
 
 /** Of a file: what git calls its content, and the text itself where there is one and it was kept. */
 export interface Content {
@@ -26,8 +26,8 @@ const IS_ID = /^[0-9a-f]{40}$/;
 const KIND = 0o170000;
 const LINK = 0o120000;
 
-/** Without hunks it is only named. Paths below `cwd` are relative to it. */
-export function sectionOf(path: string, { origin, before, after }: FilePair, cwd: string, withHunks: boolean): string {
+/** Without an effort for hunks it is only named. Paths below `cwd` are relative to it. */
+export function sectionOf(path: string, { origin, before, after }: FilePair, cwd: string, effort?: Effort): string {
   const names = [nameIn(origin, cwd), nameIn(path, cwd)] as const;
   const [from, to] = [quotedName(`a/${names[0]}`), quotedName(`b/${names[1]}`)];
   const lines = [`diff --git ${from} ${to}`];
@@ -43,9 +43,9 @@ export function sectionOf(path: string, { origin, before, after }: FilePair, cwd
   const [oldText, newText] = [textOf(before), textOf(after)];
   if (oldText === '' && newText === '') return `${lines.join('\n')}\n`;
   const [shownFrom, shownTo] = [before === null ? '/dev/null' : from, after === null ? '/dev/null' : to];
-  if (!withHunks || oldText === undefined || newText === undefined)
+  if (!effort || oldText === undefined || newText === undefined)
     return `${lines.join('\n')}\nBinary files ${shownFrom} and ${shownTo} differ\n`;
-  return `${lines.join('\n')}\n--- ${shownFrom}\n+++ ${shownTo}\n${unifiedDiff(oldText, newText)}`;
+  return `${lines.join('\n')}\n--- ${shownFrom}\n+++ ${shownTo}\n${unifiedDiff(oldText, newText, effort)}`;
 }
 
 /** Known without comparing: a file that came or went is shown whole. */

@@ -5,7 +5,12 @@ const CONTEXT = 3;
 /** Edits up to which the shortest way is looked for; beyond it what lies between the first and the last change is replaced whole. */
 const MAX_EDITS = 600;
 /** The same for comparisons of lines: with many equal ones each edit looks through all of them again. */
-const MAX_STEPS = 20_000_000;
+export const MAX_STEPS = 20_000_000;
+
+/** Comparisons that several texts may take together; what is left goes down. */
+export interface Effort {
+  steps: number;
+}
 
 /** `keep` in both; `remove` only in the old text, `add` only in the new one. */
 interface Edit {
@@ -14,9 +19,9 @@ interface Edit {
 }
 
 /** Hunks without a header for the file; empty when the texts are the same. */
-export function unifiedDiff(before: string, after: string): string {
+export function unifiedDiff(before: string, after: string, effort: Effort = { steps: MAX_STEPS }): string {
   if (before === after) return '';
-  const edits = editsBetween(split(before), split(after));
+  const edits = editsBetween(split(before), split(after), effort);
   const changed = edits.flatMap(({ sign }, index) => (sign === ' ' ? [] : [index]));
   let text = '';
   let [oldLine, newLine, done] = [0, 0, 0];
@@ -51,7 +56,7 @@ const shown = ({ sign, line }: Edit): string =>
 /** Lines with their ends. */
 const split = (text: string): readonly string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 
-function editsBetween(old: readonly string[], now: readonly string[]): readonly Edit[] {
+function editsBetween(old: readonly string[], now: readonly string[], effort: Effort): readonly Edit[] {
   let head = 0;
   while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
   let tail = 0;
@@ -61,7 +66,7 @@ function editsBetween(old: readonly string[], now: readonly string[]): readonly 
   const keep = (line: string): Edit => ({ sign: ' ', line });
   return [
     ...old.slice(0, head).map(keep),
-    ...(shortest(a, b) ?? replaced(a, b)),
+    ...(shortest(a, b, effort) ?? replaced(a, b)),
     ...old.slice(old.length - tail).map(keep),
   ];
 }
@@ -72,12 +77,12 @@ const replaced = (a: readonly string[], b: readonly string[]): Edit[] => [
 ];
 
 /** By Myers' method: for each number of edits, how far each diagonal gets. Undefined when too many edits are needed. */
-function shortest(a: readonly string[], b: readonly string[]): Edit[] | undefined {
+function shortest(a: readonly string[], b: readonly string[], effort: Effort): Edit[] | undefined {
   if (a.length === 0 || b.length === 0) return replaced(a, b);
   const reach: Int32Array[] = [];
   const far = new Int32Array(2 * MAX_EDITS + 3);
   const middle = MAX_EDITS + 1;
-  let steps = 0;
+  const least = Math.max(0, effort.steps - MAX_STEPS);
   for (let edits = 0; edits <= MAX_EDITS; edits++) {
     reach.push(far.slice(middle - edits - 1, middle + edits + 2));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
@@ -87,8 +92,8 @@ function shortest(a: readonly string[], b: readonly string[]): Edit[] | undefine
       const from = x;
       while (x < a.length && x - diagonal < b.length && a[x] === b[x - diagonal]) x += 1;
       far[middle + diagonal] = x;
-      steps += x - from + 1;
-      if (steps > MAX_STEPS) return undefined;
+      effort.steps -= x - from + 1;
+      if (effort.steps < least) return undefined;
       if (x >= a.length && x - diagonal >= b.length) return wayBack(a, b, reach);
     }
   }

@@ -1,6 +1,7 @@
 // What a turn has done to files so far, as git shows it: from what they were before their first change to what they are now.
 
 import { type Content, type FilePair, isSame, leastLength, objectId, sectionOf } from './diff-text.ts';
+import { type Effort, MAX_STEPS } from './line-diff.ts';
 
 export interface FileState {
   readonly text: string;
@@ -36,6 +37,11 @@ const MAX_DIFF = 1024 * 1024;
 
 /** Characters of texts that are kept in memory for one turn; files beyond are only named. */
 const MAX_KEPT = 32 * 1024 * 1024;
+
+/** For all files that are another one than the last time: nobody is served meanwhile, and commands can make any number of them. */
+const MOST_EFFORT = 2 * MAX_STEPS;
+/** Of one character of a text, in comparisons of lines. */
+const CHARACTER_EFFORT = 2;
 
 interface Tracked extends FilePair {
   /** What it was called before the turn. */
@@ -158,22 +164,26 @@ export class TurnDiff {
   /** Paths below `cwd` are relative to it. Empty when nothing is left of all changes. */
   text(cwd: string): string {
     let room = MAX_DIFF;
+    const effort = { steps: MOST_EFFORT };
     const sections = [...withMoves(this.#files)]
       .filter(([path, file]) => !isSame(path, file))
       .sort(([one], [other]) => (one < other ? -1 : 1))
       .map(([path, file]) => {
-        const section = leastLength(file) <= room ? this.#section(path, file, cwd) : null;
-        const shown = section !== null && section.length <= room ? section : sectionOf(path, file, cwd, false);
+        const section = room > 0 && leastLength(file) <= room ? this.#section(path, file, cwd, effort) : null;
+        const shown = section !== null && section.length <= room ? section : sectionOf(path, file, cwd);
         room -= Math.min(room, shown.length);
         return shown;
       });
     return sections.join('');
   }
 
-  #section(path: string, file: FilePair, cwd: string): string | null {
+  #section(path: string, file: FilePair, cwd: string, effort: Effort): string | null {
     const known = this.#sections.get(file);
     if (known?.cwd === cwd && known.before === file.before && known.after === file.after) return known.text;
-    const text = sectionOf(path, file, cwd, true);
+    // It has its turn the next time.
+    if (effort.steps <= 0) return null;
+    effort.steps -= CHARACTER_EFFORT * ((file.before?.text?.length ?? 0) + (file.after?.text?.length ?? 0));
+    const text = sectionOf(path, file, cwd, effort);
     const section = { cwd, before: file.before, after: file.after, text: text.length > MAX_DIFF ? null : text };
     this.#sections.set(file, section);
     return section.text;

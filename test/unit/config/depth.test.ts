@@ -52,7 +52,7 @@ describe('YAML', () => {
 
   test('in a skill is an error of the skill', async () => {
     const file = join(folder, 'SKILL.md');
-    writeFileSync(file, `---\nname: ${'['.repeat(MANY)}\n---\nwords\n`);
+    writeFileSync(file, `---\nname: ${'['.repeat(4_000)}\n---\nwords\n`);
     await expect(readSkill(file, 'deep')).rejects.toThrow('nested too deeply');
   });
 });
