@@ -5,7 +5,7 @@ import type { RequestResult } from '../client/typed.ts';
 import { waysToAnswer } from './approvals-work.ts';
 import { PlainOutput } from './exec-output.ts';
 import { type Question, questionOf, unknownQuestion } from './questions.ts';
-import type { ServerChoice } from './running-server.ts';
+import { flagsTo, type ServerChoice } from './running-server.ts';
 import { type Style, widthOf } from './terminal.ts';
 
 export interface View {
@@ -94,10 +94,7 @@ class PlainView implements View {
 
   /** With the flags that lead to the same server. */
   #command(approvalId: string, answer: string): string {
-    const { remote, tokenVariable, dataDir } = this.#options;
-    const flags = Object.entries({ remote, 'remote-auth-token-env': tokenVariable, 'data-dir': dataDir });
-    const typed = flags.flatMap(([name, value]) => (value === undefined ? [] : [` --${name} ${quoted(value)}`]));
-    return `heddle approvals answer ${approvalId} ${answer}${typed.join('')}`;
+    return `heddle approvals answer ${approvalId} ${answer}${flagsTo(this.#options)}`;
   }
 
   #begun(item: Item): void {
@@ -128,8 +125,6 @@ function understood(method: string, params: unknown): Question {
     return unknownQuestion(method);
   }
 }
-
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** What is worth a line of its own and shown by no item. */
 function wordsAbout(news: News): readonly [string, Style?] | undefined {

@@ -12,6 +12,7 @@ import { checkDoor, type Door, type DoorOptions, openDoor } from './exec-door.ts
 import { type ExecOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { followTurn } from './follow-turn.ts';
+import { flagsTo } from './running-server.ts';
 import { paintFor } from './terminal.ts';
 import { everyItem, linesOf } from './threads-work.ts';
 
@@ -46,7 +47,7 @@ export async function chat(options: ChatOptions): Promise<ExitCode> {
     for (const note of door.notes) output.note(note);
     const threadId = await enter(client, options, door, output);
     await converse(client, threadId, { terminal, output, interrupts });
-    output.note(`go on with it: heddle chat --thread ${threadId}`);
+    output.note(`go on with it: heddle chat --thread ${threadId}${flagsTo(options)}`);
     return EXIT.done;
   } finally {
     interrupts.close();

@@ -76,3 +76,11 @@ export async function connectionTo({ remote, tokenVariable, dataDir }: ServerCho
     `the server that runs on ${directory} has no address that other programs can use; it needs \`--listen unix://\``,
   );
 }
+
+/** As typed behind a command that is to lead to the same server. */
+export function flagsTo({ remote, tokenVariable, dataDir }: ServerChoice): string {
+  const flags = Object.entries({ remote, 'remote-auth-token-env': tokenVariable, 'data-dir': dataDir });
+  return flags.map(([name, value]) => (value === undefined ? '' : ` --${name} ${quoted(value)}`)).join('');
+}
+
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
