@@ -12,7 +12,7 @@ import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
-import { folded, visible } from './terminal.ts';
+import { visible } from './terminal.ts';
 
 type Decision = Result<typeof fileChangeApproval>['decision'];
 
@@ -91,7 +91,9 @@ const CHOICES: readonly { readonly key: string; readonly decision: Decision; rea
 async function ask(question: Question, asking: Asking, output: ExecOutput, signal: AbortSignal): Promise<Decision> {
   for (const line of question.lines(asking.width)) output.note(line, 'yellow');
   const offered = CHOICES.filter(({ decision }) => question.availableDecisions.includes(decision));
-  const prompt = folded(`${offered.map(({ label }) => label).join('  ')}: `, asking.width).join('\n');
+  const labels = offered.map(({ label }) => label);
+  const oneLine = labels.join('  ');
+  const prompt = `${oneLine.length + 2 > asking.width ? labels.join('\n') : oneLine}: `;
   for (;;) {
     const typed = (await asking.prompt(prompt, signal)).trim().toLowerCase();
     const chosen = offered.find(
