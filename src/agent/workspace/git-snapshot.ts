@@ -98,8 +98,8 @@ class GitSnapshot implements Snapshot {
     let leftOut = 0;
     await this.#loadBlobs(entries, signal);
     for (const path of paths) {
-      throwIfAborted(signal);
-      if (files.length >= MAX_CHANGED) {
+      // What was found in time is told.
+      if (files.length >= MAX_CHANGED || signal.aborted) {
         leftOut += 1;
         continue;
       }
