@@ -18,7 +18,7 @@ test('each line is a turn, and the thread can be gone on with', async () => {
   chat.type('run printf found\r');
   await chat.shown(/\$ .*printf found[\s\S]*found[\s\S]*Done\.\r\n> $/);
   chat.type('/quit\r');
-  const [, thread] = /--thread (\S+)/.exec(await chat.shown(/--thread \S+\r\n/)) as RegExpExecArray;
+  const [, thread] = /--thread (\S+)/.exec(await chat.shown(/--thread \S+ --data-dir \S+\r\n/)) as RegExpExecArray;
   expect(await chat.ended).toBe(0);
   const again = chatOn(data, '--thread', thread as string);
   await again.shown(/> say Good morning\r\nGood morning\r\n[\s\S]*> $/);
@@ -30,11 +30,11 @@ test('an approval is asked in between, and answered by a key', async () => {
   const chat = chatOn(scratch());
   await chat.shown(PROMPT);
   chat.type('run! echo outside\r');
-  await chat.shown(/\[y\]es.*\? /);
+  await chat.shown(/\[y\] yes.*: /);
   chat.type('n\r');
   await chat.shown(/declined: it did not run[\s\S]*> $/);
   chat.type('run! echo outside\r');
-  await chat.shown(/\[y\]es.*\? /);
+  await chat.shown(/\[y\] yes.*: /);
   chat.type('y\r');
   await chat.shown(/outside\r\n[\s\S]*Done\.\r\n> $/);
 });
