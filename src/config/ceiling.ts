@@ -1,11 +1,12 @@
 // The operator's ceiling over threads of remote principals: what is wider is forbidden, never narrowed in silence.
 
 import { AppError } from '../base/errors.ts';
-import { type ApprovalPolicy, hasNetwork } from '../model/policy.ts';
+import { type ApprovalPolicy, type HeldPolicy, hasNetwork, rulesOf } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
-import { isWithin, modeOfPolicy } from './profiles.ts';
+import { isWithin, modeOfPolicy, profileOf } from './profiles.ts';
 import type { Config } from './schema.ts';
 import { expanded, type Table } from './tables.ts';
+import { namedProfile } from './thread-defaults.ts';
 
 /** Whether a path, links resolved, lies in or below one of the roots. */
 export type IsBelow = (path: string, roots: readonly string[]) => Promise<boolean>;
@@ -20,6 +21,9 @@ export async function checkCeiling(config: Config, settings: CappedSettings, isB
   const { remote } = config;
   if (!isWithin(modeOfPolicy(settings.sandboxPolicy), remote.sandbox)) {
     throw tooWide('sandbox', `at most ${remote.sandbox}`);
+  }
+  if (!keepsDenied(config, settings.sandboxPolicy)) {
+    throw tooWide('another sandbox', 'one that denies the paths that default_permissions denies');
   }
   if (hasNetwork(settings.sandboxPolicy) && !allowsNetwork(config)) throw tooWide('network access', 'none');
   if (looseness(settings.approvalPolicy) > looseness(remote.approvals)) {
@@ -48,6 +52,17 @@ function tooWide(what: string, allowed: string): AppError {
 /** Within the ceiling there is as much network as the operator gives to threads anyway. */
 export function allowsNetwork({ remote, sandbox_workspace_write }: Config): boolean {
   return remote.sandbox === 'danger-full-access' || sandbox_workspace_write.network_access;
+}
+
+/** What the operator keeps from every thread is not given away by a client's own policy; full access, where it is within reach, is. */
+function keepsDenied(config: Config, policy: HeldPolicy): boolean {
+  const id = namedProfile(config);
+  const wanted = id === undefined ? undefined : rulesOf(profileOf(config, id).sandboxPolicy);
+  if (!wanted || policy.type === 'dangerFullAccess') return true;
+  const held = rulesOf(policy);
+  const isHeld = (paths: readonly string[], among: readonly string[] = []) =>
+    paths.every((path) => among.includes(path));
+  return isHeld(wanted.denied, held?.denied) && isHeld(wanted.workspace.denied, held?.workspace.denied);
 }
 
 /** How seldom people are asked. */

@@ -98,7 +98,7 @@ export function configuredPolicy(config: Config, cwd: string): HeldPolicy {
 }
 
 /** Of those that the configuration itself describes; undefined: one that is always there, or a mode. */
-function namedProfile({ sandbox_mode: mode, default_permissions: named }: Config): string | undefined {
+export function namedProfile({ sandbox_mode: mode, default_permissions: named }: Config): string | undefined {
   return mode || !named || modeOfProfile(named) ? undefined : named;
 }
 

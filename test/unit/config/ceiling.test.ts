@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { type CappedSettings, checkCeiling, checkRemoteOverrides } from '../../../src/config/ceiling.ts';
+import { profileOf } from '../../../src/config/profiles.ts';
 import { Config } from '../../../src/config/schema.ts';
+import { readingOnly } from '../../../src/model/policy.ts';
 
 const isBelow = async (path: string, roots: readonly string[]) =>
   roots.some((root) => path === root || path.startsWith(`${root}/`));
@@ -87,5 +89,29 @@ describe('overrides of remote clients', () => {
     ]) {
       expect(() => checkRemoteOverrides(overrides)).toThrow(expect.objectContaining({ kind: 'forbidden' }));
     }
+  });
+});
+
+describe('what the default profile denies', () => {
+  const permissions = {
+    work: {
+      filesystem: { ':root': 'read', '/srv/secrets': 'deny', ':workspace_roots': { '.': 'write', '.env': 'deny' } },
+    },
+    wider: { filesystem: { ':root': 'read', ':workspace_roots': { '.': 'write' } } },
+  };
+  const configured = { permissions, default_permissions: 'work' };
+  const policyNamed = (id: string) => profileOf(Config().parse(configured), id).sandboxPolicy;
+  const asked = (sandboxPolicy: CappedSettings['sandboxPolicy'], sandbox = 'workspace-write') =>
+    check({ roots: ['/srv'], sandbox }, settings({ sandboxPolicy }), configured);
+
+  it('stays denied to remote clients, whichever policy they send', async () => {
+    await asked(policyNamed('work'));
+    await asked(readingOnly(policyNamed('work')));
+    for (const policy of [policyNamed('wider'), workspaceWrite(), settings().sandboxPolicy])
+      await expect(asked(policy)).rejects.toMatchObject({ kind: 'forbidden' });
+  });
+
+  it('is within reach of those who may have full access', async () => {
+    await asked({ type: 'dangerFullAccess' }, 'danger-full-access');
   });
 });
