@@ -2,7 +2,7 @@
 
 import { configRead, configValueWrite } from '../config/methods.ts';
 import type { ParamsInput } from '../rpc/declare.ts';
-import { printValue, typedValue } from './config-work.ts';
+import { printValue, tellOfUnknown, typedValue } from './config-work.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { type ServerChoice, withServer } from './running-server.ts';
 import { visible } from './terminal.ts';
@@ -31,6 +31,7 @@ export function writeRemoteSetting(
     } as const;
     const { overriddenMetadata } = await client.request(configValueWrite, edit);
     if (overriddenMetadata) process.stderr.write(`heddle: ${visible(overriddenMetadata.message)}\n`);
+    tellOfUnknown(key, value);
     return EXIT.done;
   });
 }

@@ -15,3 +15,26 @@ export function configSchema(): Readonly<Record<string, unknown>> & { readonly p
   const { $schema, ...schema } = z.toJSONSchema(Config(), { target: 'draft-7', io: 'input' });
   return { $schema, title: 'config.yaml of Heddle', ...schema };
 }
+
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: Node | boolean;
+}
+
+/** Words about a path that no setting has, which is kept all the same; undefined for one that is known. */
+export function noteOfUnknown(path: readonly string[]): string | undefined {
+  let at = configSchema() as Node;
+  for (const [index, name] of path.entries()) {
+    const inner = innerOf(at, name);
+    if (inner === 'unknown')
+      return `no setting \`${path.slice(0, index + 1).join('.')}\` is known: it is kept and has no effect (heddle schema --config)`;
+    at = inner;
+  }
+  return undefined;
+}
+
+/** Where any name may stand, or nothing is said of it, all that is below is known. */
+function innerOf({ properties, additionalProperties: others }: Node, name: string): Node | 'unknown' {
+  if (properties) return Object.hasOwn(properties, name) ? (properties[name] ?? {}) : 'unknown';
+  return typeof others === 'object' ? others : {};
+}

@@ -12,6 +12,7 @@ import { createConfigSource } from '../config/load.ts';
 import { masked } from '../config/masking.ts';
 import { readRequirements, requirementsFile } from '../config/requirements.ts';
 import { isTable } from '../config/tables.ts';
+import { noteOfUnknown } from './config-schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { visible } from './terminal.ts';
 
@@ -66,7 +67,14 @@ export async function writeSetting({ dataDirectory, key, value }: SettingWrite):
   const typed = typedValue(value);
   const editor = createConfigEditor(join(await placeOf(dataDirectory), 'config.yaml'));
   await editor.write([{ path: keyPathOf(key), value: typed, mergeStrategy: 'replace' }]);
+  tellOfUnknown(key, value);
   return EXIT.done;
+}
+
+/** Whoever sets a setting that is misspelt would look for its effect elsewhere. */
+export function tellOfUnknown(key: string, value: string | undefined): void {
+  const note = value === undefined ? undefined : noteOfUnknown(keyPathOf(key));
+  if (note !== undefined) process.stderr.write(`heddle: ${visible(note)}\n`);
 }
 
 /** As it is typed: TOML, or text where it is none; null takes the setting out. Throws as *invalid*. */

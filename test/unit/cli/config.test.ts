@@ -77,3 +77,20 @@ test('the schema of the file names every setting, and allows others', () => {
   expect(schema.additionalProperties).not.toBe(false);
   expect(schema).not.toHaveProperty('required');
 });
+
+test.each(['modle', 'sandbox_workspace_write.netwrk', 'model_providers.own.base'])(
+  'a setting that nothing knows is written, and said to have no effect: %s',
+  async (key) => {
+    const { code, err } = await run('config', 'set', key, 'on');
+    expect([code, err]).toEqual([0, expect.stringContaining(`no setting \`${key}\` is known`)]);
+    expect(await readFile(join(home, 'config.yaml'), 'utf8')).toContain(key.split('.').at(-1));
+  },
+);
+
+test.each([
+  ['model', 'own'],
+  ['mcp_servers.own.command', 'server'],
+  ['projects."/srv/a".trust_level', 'trusted'],
+])('nothing is said of a setting that is known: %s', async (key, value) => {
+  expect(await run('config', 'set', key, value)).toMatchObject({ code: 0, err: '' });
+});
