@@ -60,7 +60,7 @@ test('a question is shown with the command that answers it, and waits for that',
   const watching = attach();
   const [, command] = await watching.said('stderr', /^ {2}heddle (approvals answer \S+ accept.*)$/m);
   expect(watching.stderr).toContain('touch made');
-  expect(watching.stderr).toContain('or with: acceptForSession, always, decline, cancel');
+  await watching.said('stderr', /^ {2}or with: acceptForSession, always, decline, cancel$/m);
   expect(existsSync(join(folder, 'made'))).toBe(false);
   expect(await run(command!.split(' '))).toMatchObject({ code: 0 });
   const { code, stderr } = await watching.ended;
