@@ -119,6 +119,30 @@ describe.skipIf(!tool)('a confined command', () => {
     expect(existsSync(join(base, 'out'))).toBe(false);
   });
 
+  it('reaches no process of the host: none to see, to signal, to look into or to trace', async () => {
+    const other = spawn('sleep', ['60'], { env: { OUTSIDE: 'secret-of-another' }, stdio: 'ignore' });
+    try {
+      const tried = await run(`
+        for pid in ${process.pid} ${other.pid}; do
+          kill -0 $pid && echo signalled
+          head -c 9 /proc/$pid/environ && echo looked
+          : < /proc/$pid/mem && echo opened
+          ls /proc/$pid/root/ && echo entered
+          command -v python3 > /dev/null && python3 -c "import ctypes; print('traced' if ctypes.CDLL(None).ptrace(16, $pid, 0, 0) == 0 else '')"
+        done
+        kill -9 -1
+        grep -ls sleep /proc/[0-9]*/comm
+        cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep OUTSIDE
+        ls -d /proc/1/root${base}/../.ssh && echo around
+        echo over`);
+      expect(tried.text).toContain('over');
+      expect(tried.text).not.toMatch(/signalled|looked|opened|entered|traced|comm|OUTSIDE|around/);
+      expect(other.exitCode ?? other.signalCode).toBeNull();
+    } finally {
+      other.kill('SIGKILL');
+    }
+  });
+
   it('sees neither hidden folders nor hidden files, even inside the workspace', async () => {
     const data = join(workspace, 'data');
     mkdirSync(data);
