@@ -12,7 +12,7 @@ test.each([
   ['a character cut by a pause is whole', String.raw`printf '\347'; sleep 0.05; printf '\214\253'`, '\u732b'],
   ['a byte that is no character becomes one mark', String.raw`printf '\377'`, '\ufffd'],
   ['the beginning of a character becomes one mark at the end', String.raw`printf '\360\237'`, '\ufffd'],
-])('%s (BC-01)', async (_, line, shown) => {
+])('%s (BC-01b)', async (_, line, shown) => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client, { sandbox: 'danger-full-access' });

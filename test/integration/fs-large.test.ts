@@ -10,7 +10,7 @@ afterEach(cleanUp);
 
 const PIECE = 64 * 1024;
 
-test.each(TRANSPORTS)('5 MiB in one message over %s', async (transport) => {
+test.each(TRANSPORTS)('5 MiB in one message over %s (BC-02a)', async (transport) => {
   const server = await startApp({ transport });
   const client = await server.connect();
   const path = join(server.workspace, 'large');
