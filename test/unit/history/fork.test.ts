@@ -105,7 +105,9 @@ describe.each(['in memory', 'in LMDB'])('a fork of rows %s', (place) => {
     expect(plain(from)).toEqual(whole);
   });
 
-  it.skipIf(place === 'in memory').each(['i', 'j', 'c', 'u', 'v', 'l'])(
+  // What lies in memory is not damaged.
+  const damaged = place === 'in memory' ? [] : ['i', 'j', 'c', 'u', 'v', 'l'];
+  it.each(damaged)(
     'is derived from the log when a row of table %s is not what was written',
     async (letter) => {
       const store = new RowThreadStore(source(), TENANT, () => 6000);
