@@ -107,34 +107,31 @@ describe.each(['in memory', 'in LMDB'])('a fork of rows %s', (place) => {
 
   // What lies in memory is not damaged.
   const damaged = place === 'in memory' ? [] : ['i', 'j', 'c', 'u', 'v', 'l'];
-  it.each(damaged)(
-    'is derived from the log when a row of table %s is not what was written',
-    async (letter) => {
-      const store = new RowThreadStore(source(), TENANT, () => 6000);
-      const head = await store.create(threadMeta('s'), at(1, ...events));
-      const rowsOf = () => rows.scan({ ...below([...keys.thread('s'), letter]), limit: Number.POSITIVE_INFINITY });
-      const found = rowsOf();
-      // Behind the first batch: what has been copied by then has to go again.
-      const { key } = found[found.length - 2] as Row;
-      await rows.close();
-      const database = openDatabase<Buffer, (string | number)[]>({ path: directory, encoding: 'binary', maxDbs: 32 });
-      await database.transaction(() => {
-        const value = Buffer.from(database.get([...key]) as Buffer);
-        value[value.length - 2] = (value[value.length - 2] as number) ^ 1;
-        void database.put([...key], value);
-      });
-      await database.close();
-      rows = new LmdbRows(directory);
-      expect(rowsOf().filter(({ isDamaged }) => isDamaged)).toHaveLength(1);
-      await fork('s', 'f', head, true);
-      const copied = plain('f');
-      expect(copied.some(({ isDamaged }) => isDamaged)).toBe(false);
-      await new RowThreadStore(source(), TENANT, () => 6000).remove('f');
-      await fork('s', 'f', head, false);
-      expect(copied).toEqual(plain('f'));
-      expect(rows.scan({ ...removals, limit: 10 })).toEqual([]);
-    },
-  );
+  it.each(damaged)('is derived from the log when a row of table %s is not what was written', async (letter) => {
+    const store = new RowThreadStore(source(), TENANT, () => 6000);
+    const head = await store.create(threadMeta('s'), at(1, ...events));
+    const rowsOf = () => rows.scan({ ...below([...keys.thread('s'), letter]), limit: Number.POSITIVE_INFINITY });
+    const found = rowsOf();
+    // Behind the first batch: what has been copied by then has to go again.
+    const { key } = found[found.length - 2] as Row;
+    await rows.close();
+    const database = openDatabase<Buffer, (string | number)[]>({ path: directory, encoding: 'binary', maxDbs: 32 });
+    await database.transaction(() => {
+      const value = Buffer.from(database.get([...key]) as Buffer);
+      value[value.length - 2] = (value[value.length - 2] as number) ^ 1;
+      void database.put([...key], value);
+    });
+    await database.close();
+    rows = new LmdbRows(directory);
+    expect(rowsOf().filter(({ isDamaged }) => isDamaged)).toHaveLength(1);
+    await fork('s', 'f', head, true);
+    const copied = plain('f');
+    expect(copied.some(({ isDamaged }) => isDamaged)).toBe(false);
+    await new RowThreadStore(source(), TENANT, () => 6000).remove('f');
+    await fork('s', 'f', head, false);
+    expect(copied).toEqual(plain('f'));
+    expect(rows.scan({ ...removals, limit: 10 })).toEqual([]);
+  });
 
   it('has a chain of its own', async () => {
     const store = new RowThreadStore(source(), TENANT, () => 6000);
