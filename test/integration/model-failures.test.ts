@@ -1,9 +1,10 @@
 // A model that fails: tried again a bounded number of times, told to clients, and the thread goes on.
 
 import { afterEach, expect, test } from 'vitest';
+import { deferred } from '../../src/base/signals.ts';
 import { responses, startModelServer, status, stream } from '../harness/model-server.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
-import { itemsOf, runTurn, startThread } from '../harness/turns.ts';
+import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
 
 afterEach(cleanUp);
 
@@ -37,6 +38,29 @@ test('a model that stays away fails the turn after its retries, and the next tur
   expect((await client.request('thread/read', { threadId })).thread.status).toEqual({ type: 'systemError' });
   expect((await runTurn(client, threadId, 'again')).status).toBe('completed');
   expect((await client.request('thread/read', { threadId })).thread.status).toEqual({ type: 'idle' });
+  await model.close();
+});
+
+test('an interrupt ends the wait before the next try, and nothing is asked any more', async () => {
+  const busy = status(503, { error: { message: 'busy' } }, { 'retry-after': '30' });
+  const refused = deferred();
+  const model = await startModelServer(
+    (response, ...more) => {
+      response.once('close', () => refused.resolve());
+      return busy(response, ...more);
+    },
+    stream(responses.say('next')),
+  );
+  const server = await startApp({ backend: model });
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turnId = await startTurn(client, threadId, 'speak');
+  await refused.promise;
+  expect(await client.request('turn/interrupt', { threadId, turnId })).toEqual({ physicallySettled: true });
+  expect((await completed(client, turnId)).status).toBe('interrupted');
+  expect(model.requests).toHaveLength(1);
+  expect((await runTurn(client, threadId, 'again')).status).toBe('completed');
+  expect(model.requests).toHaveLength(2);
   await model.close();
 });
 
