@@ -91,7 +91,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       let hasStarted = false;
       context.afterReply(() => {
         release();
-        if (hasStarted) runtime.begin(turnId);
+        // The reply leaves first: a long conversation takes its time until it is on its way to the model.
+        if (hasStarted) setImmediate(() => runtime.begin(turnId));
       });
       const turn = {
         turnId,
