@@ -151,6 +151,17 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect(pages).toBeGreaterThan(1);
     });
 
+    it('drops however many deltas a turn has, and leaves those of others among them', async () => {
+      const pieces = Array.from({ length: 700 }, (_, at) => delta(at % 10 === 3 ? 'v' : 'u', 'i', 'a'));
+      await store.create(threadMeta('t'), at(1, turnStarted('u'), turnStarted('v'), ...pieces));
+      const head = await store.append('t', 703, at(2, turnCompleted('u')));
+      const left = (await store.events('t', 0, 1000)).filter(({ event }) => event.type === 'delta');
+      expect(left).toHaveLength(70);
+      expect(left.every(({ event }) => event.type === 'delta' && event.turnId === 'v')).toBe(true);
+      await store.append('t', head, at(3, turnCompleted('v')));
+      expect((await store.events('t', 0, 1000)).map(({ event }) => event.type)).not.toContain('delta');
+    });
+
     it('keeps the deltas of what a turn has left running until that ends, and knows what runs', async () => {
       const [left, other] = [answer('left'), answer('other')];
       const begin = [turnStarted('u'), itemStarted('u', left), itemStarted('u', other)];
