@@ -1,5 +1,6 @@
 // One program of a connection, from its start to the report of its end: all of its output, then exactly one end, then nothing.
 
+import type { Readable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
@@ -11,8 +12,9 @@ import type { Doors } from '../sandbox/doors.ts';
 import type { SandboxState } from '../sandbox/probe.ts';
 import { Capture, type OnPiece } from './capture.ts';
 import { type CommandSpec, confined, SandboxReport, startConfined } from './confined.ts';
+import { drained } from './drain.ts';
 import { type ProcessInput, pipeInput, terminalInput } from './input.ts';
-import { codeOfExit, DRAIN_MS } from './run.ts';
+import { codeOfExit } from './run.ts';
 
 export interface ProcessSpec extends CommandSpec {
   /** Set: on a terminal of this size; everything that is printed is standard output then. */
@@ -93,19 +95,22 @@ export class LiveProcess implements Closable {
   async run(outlet: Outlet): Promise<ProcessEnd> {
     const { child, spec } = await this.#running.promise;
     const failed = (): void => this.kill();
-    const capture = (stream: OutputStream, source: Child['stdout'] | null) =>
+    const { out, err, sideChannel } = streamsOf(child);
+    const capture = (stream: OutputStream, source: Readable | null) =>
       source ? new Capture(source, spec.cap, outlet(stream), failed) : undefined;
-    const stdout = capture('stdout', 'terminal' in child ? child.terminal.output : child.stdout);
-    const stderr = capture('stderr', 'terminal' in child ? null : child.stderr);
+    const stdout = capture('stdout', out);
+    const stderr = capture('stderr', err);
     const captures = [stdout, stderr].filter((each) => each !== undefined);
-    const report = new SandboxReport('terminal' in child ? null : child.sideChannel);
+    const report = new SandboxReport(sideChannel);
+    const streams = [out, err, sideChannel].filter((each) => each !== null);
     const cancelLimit = this.#limit(spec.timeoutMs);
     const exit = await Promise.race([child.exited, this.#stuck.promise]);
     cancelLimit();
     for (const each of captures) each.empty();
-    const drainTimedOut = await this.#drained([...captures.map((each) => each.ended), report.ended]);
+    const ends = [...captures.map((each) => each.ended), report.ended];
+    const drainTimedOut = await drained(ends, streams, this.#parts.clock);
     await Promise.all(captures.map((each) => each.finish()));
-    if (!('terminal' in child)) child.sideChannel?.destroy();
+    sideChannel?.destroy();
     void child.sweep();
     if (exit.signal === null && !this.#hasTimedOut && report.hasFailed)
       throw new AppError('unavailable', 'the sandbox could not run the command', { sandbox: 'failed' });
@@ -184,13 +189,12 @@ export class LiveProcess implements Closable {
       if (left.some(({ pid }) => pid === child.pid)) this.#stuck.resolve({ code: null, signal: 'SIGKILL' });
     });
   }
+}
 
-  /** Waits for the end of the streams, but not for whoever else holds them; true when somebody does. */
-  async #drained(ends: readonly Promise<void>[]): Promise<boolean> {
-    const timeUp = deferred<true>();
-    const cancel = this.#parts.clock.timer(DRAIN_MS, () => timeUp.resolve(true));
-    const isLate = await Promise.race([Promise.all(ends).then(() => false), timeUp.promise]);
-    cancel();
-    return isLate;
-  }
+/** What there is to read of a program. */
+function streamsOf(
+  child: Child | TerminalChild,
+): Record<'out', Readable> & Record<'err' | 'sideChannel', Readable | null> {
+  if ('terminal' in child) return { out: child.terminal.output, err: null, sideChannel: null };
+  return { out: child.stdout, err: child.stderr, sideChannel: child.sideChannel };
 }

@@ -9,6 +9,7 @@ import type { Child } from '../children/spawn.ts';
 import type { TreeEnd } from '../children/tree.ts';
 import { type CommandSpec, endOf, SandboxReport } from './confined.ts';
 import { Delivery, type OnOutput } from './delivery.ts';
+import { drained } from './drain.ts';
 import { OUTPUT_CAP, OutputCollector } from './output.ts';
 
 export interface RunRequest extends CommandSpec {
@@ -46,9 +47,6 @@ export interface Settled extends TreeEnd {
 
 /** What a run has to do with the program that was started for it. */
 export type RunChild = Pick<Child, 'pid' | 'exited' | 'end' | 'stdout' | 'sideChannel'>;
-
-/** How long the pipe is read after the command's exit while something else still holds it. */
-export const DRAIN_MS = 200;
 
 export class Run {
   readonly #request: RunRequest;
@@ -132,10 +130,8 @@ export class Run {
 
   /** Waits for the end of the pipe, but not for whoever else holds it. */
   async #untilDrained(): Promise<void> {
-    const timeUp = deferred();
-    const off = this.#clock.timer(DRAIN_MS, timeUp.resolve);
-    await Promise.race([Promise.all([this.#pipeEnded, this.#report.ended]), timeUp.promise]);
-    off();
+    const { stdout, sideChannel } = this.#child;
+    await drained([this.#pipeEnded, this.#report.ended], sideChannel ? [stdout, sideChannel] : [stdout], this.#clock);
   }
 
   #stopSignal(): Promise<void> {

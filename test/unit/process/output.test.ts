@@ -1,8 +1,8 @@
 // The bound, the counts and the characters of collected output.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OutputCollector, TextDeltas } from '../../../src/process/output.ts';
+import { fc } from '../../harness/chance.ts';
 
 function collect(
   chunks: readonly Buffer[],
