@@ -78,12 +78,13 @@ async function start(
     const options = { flags: plan.auth, dataDirectory: app.dataDirectory, streams };
     for (const address of plan.addresses) listeners.push(await listenAt(address, options)(accept));
     const tokenFile = listeners.find((listener) => listener.tokenFile !== undefined)?.tokenFile;
-    for (const line of [...backendLines(app), ...listeningLines(listeners)]) say(line);
     await app.announce({
       endpoints: listeners.map(({ address }) => address),
       settings: settingsDigest(settingFlags(plan)),
       ...(tokenFile === undefined ? {} : { tokenFile }),
     });
+    // Whoever reads this may look for the server by its data directory.
+    for (const line of [...backendLines(app), ...listeningLines(listeners)]) say(line);
     return server;
   } catch (error) {
     await server.close();
