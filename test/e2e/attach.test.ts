@@ -45,11 +45,16 @@ async function spoken(turn: AsyncIterable<{ method: string; params: unknown }>, 
 }
 
 test('who comes in the middle sees the turn from its beginning to its end, each word once', async () => {
-  const { thread, attach } = await aThread();
+  const { data, thread, attach } = await aThread();
   await thread.turn('say before').completed;
-  await spoken(thread.turn('say 300 words at 100 a second'), 'word40 ');
-  const { code, stdout, stderr } = await attach().ended;
-  expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: WORDS(300) });
+  // The turn does not end before somebody has answered.
+  await spoken(thread.turn('say 300 words at 100 a second\nrun! true\nsay over'), 'word40 ');
+  const watching = attach();
+  await watching.said('stdout', /word1 /);
+  const [, id] = await watching.said('stderr', /approvals answer (\S+) /);
+  await run(['approvals', 'answer', id!, 'accept', '--data-dir', data]);
+  const { code, stdout, stderr } = await watching.ended;
+  expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: `${WORDS(300)} \nover` });
   expect(stderr).toContain('> say 300 words at 100 a second\n');
   expect(stderr).not.toContain('before');
 });
@@ -160,14 +165,17 @@ test('a server that is killed and started anew is found again, and tells how the
 });
 
 test('a reader that has seen enough ends it quietly, and not the turn', async () => {
-  const { thread, attach } = await aThread();
-  const turn = thread.turn('say 200 words at 100 a second');
+  const { thread, client, attach } = await aThread();
+  const turn = thread.turn('say 100000 words at 100 a second');
   await turn.started;
   const watching = attach('--json');
   await watching.said('stdout', /agentMessage\/delta/);
   watching.child.stdout.destroy();
   expect(await watching.ended).toMatchObject({ code: 0, stderr: '' });
-  expect(await turn.completed).toMatchObject({ status: 'completed' });
+  const { data: turns } = await client.request('thread/turns/list', { threadId: thread.id });
+  expect(turns).toMatchObject([{ status: 'inProgress' }]);
+  await turn.interrupt();
+  expect(await turn.completed).toMatchObject({ status: 'interrupted' });
 });
 
 test('over a WebSocket the token comes from the variable that is named (L-030)', async () => {

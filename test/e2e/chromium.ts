@@ -29,7 +29,7 @@ export async function openPage(url: string): Promise<Page> {
   open.add(browser);
   const page = await browser.newPage();
   // Below the limit of a test, so that what did not come is named.
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(90_000);
   await page.goto(url);
   return page;
 }

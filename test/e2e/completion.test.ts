@@ -45,7 +45,7 @@ for (const name of Object.keys(SHELLS))
   if (!isThere(name)) console.warn(`completion in ${name} is NOT tested: ${name} is not installed`);
 
 describe.each(Object.keys(SHELLS).filter(isThere))('in %s', (name) => {
-  test('commands, flags, values, paths and thread ids', { timeout: 90_000 }, async () => {
+  test('commands, flags, values, paths and thread ids', { timeout: 300_000 }, async () => {
     const data = scratch();
     const { address } = await serve(['--data-dir', data, '--listen', 'unix://']);
     const client = await connect({ name: 'e2e', version: '1', url: address });

@@ -4,11 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { freePort } from '../harness/ports.ts';
 import { hasBrowser, openPage } from './chromium.ts';
 import { Program, scratch, serve } from './executable.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const SERVE = fileURLToPath(new URL('../../examples/browser/serve.mjs', import.meta.url));
 
@@ -65,7 +64,7 @@ test.skipIf(!hasBrowser)('a page of an allowed origin streams a turn, and a clic
 
 test.skipIf(!hasBrowser)('a page comes back to a server that was killed', async () => {
   const origin = await servePage();
-  const first = await serveThreads(origin);
+  const first = await serveThreads(origin, `ws://127.0.0.1:${await freePort()}`);
   const page = await openPage(origin);
   await connect(page, first.address, first.token);
   await shown(page, '#state', 'connected');

@@ -3,12 +3,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import WebSocket from 'ws';
+import { eventually } from '../unit/children/waiting.ts';
 import { Program, run, scratch, serve } from './executable.ts';
 import { PROXIES, startProxy, type TlsProxy } from './proxies.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const CLIENT = fileURLToPath(new URL('../../examples/remote-client.mjs', import.meta.url));
 const ORIGIN = 'https://app.example';
@@ -70,14 +69,18 @@ async function upgrade(proxy: TlsProxy, protocols: readonly string[], headers: R
     });
     socket.once('error', reject);
   });
+  const isClosed = new Promise((resolve) => socket.once('close', resolve));
   socket.close();
+  if (status === 101) await isClosed;
   return { status, protocol: socket.protocol };
 }
 
 const offered = (token: string): string[] => ['heddle.v1', `bearer.${Buffer.from(token).toString('base64url')}`];
 
-/** Ends with a question, which is answered by the client: the turn cannot be over while it is away. */
-const long = (words: number, pace: number): string => `say ${words} words at ${pace} a second\nrun! true\nsay The end`;
+/** Ends with a command that waits: the turn cannot be over before `goOn`. */
+const long = (words: number, pace: number): string =>
+  `say ${words} words at ${pace} a second\nrun! until [ -e go-on ]; do sleep 0.05; done\nsay The end`;
+const goOn = (host: Host): void => writeFileSync(join(host.project, 'go-on'), '');
 const wordsUpTo = (count: number): string => Array.from({ length: count }, (_, index) => `word${index + 1}`).join(' ');
 
 for (const { name, isThere } of PROXIES) {
@@ -91,6 +94,7 @@ for (const { name, isThere } of PROXIES) {
       await proxy.stop();
       await client.said('stderr', /\[reconnecting]/);
       await proxy.start();
+      goOn(host);
       const { code, stdout, stderr } = await client.ended;
       expect({ code, stdout }).toEqual({ code: 0, stdout: `${wordsUpTo(600)} The end\ncompleted\n` });
       expect(stderr).toContain('[ready]');
@@ -107,6 +111,7 @@ for (const { name, isThere } of PROXIES) {
       const foreign = await host.sign('--issuer', 'https://other.example', '--audience', 'heddle');
       expect(await upgrade(proxy, [], { authorization: `Bearer ${foreign}` })).toMatchObject({ status: 401 });
       expect(await upgrade(proxy, [], { ...bearer, origin: 'https://foreign.example' })).toMatchObject({ status: 403 });
+      await eventually('all that is logged', () => proxy.accessLog().trimEnd().split('\n').length === 5);
       await proxy.stop();
       const log = proxy.accessLog();
       expect(log.trimEnd().split('\n')).toHaveLength(5);
@@ -139,6 +144,7 @@ describe.skipIf(!PROXIES[0]!.isThere)('nginx', () => {
     const client = example(proxy, host, await fullToken(host), long(200, 200));
     await client.said('stdout', /word10 /);
     await proxy.reload();
+    goOn(host);
     const { code, stdout, stderr } = await client.ended;
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${wordsUpTo(200)} The end\ncompleted\n` });
     expect(stderr).toBe('[closed]\n');
@@ -146,8 +152,8 @@ describe.skipIf(!PROXIES[0]!.isThere)('nginx', () => {
 
   test('what it cuts for its silence comes back', async () => {
     const host = await startHost();
-    const proxy = await startProxy('nginx', host.upstream, [['proxy_read_timeout 120s', 'proxy_read_timeout 1s']]);
-    const client = example(proxy, host, await fullToken(host), 'say Before\nrun sleep 2.5\nsay After');
+    const proxy = await startProxy('nginx', host.upstream, [['proxy_read_timeout 120s', 'proxy_read_timeout 2s']]);
+    const client = example(proxy, host, await fullToken(host), 'say Before\nrun sleep 5\nsay After');
     const { code, stdout, stderr } = await client.ended;
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'BeforeAfter\ncompleted\n' });
     expect(stderr).toContain('[reconnecting]\n[ready]');

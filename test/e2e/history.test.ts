@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { run, scratch, serve } from './executable.ts';
 
 /** Many programs are started one after the other. */
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 300_000;
 
 /** In the flags of a page of the database. */
 const LEAF = 0x02;

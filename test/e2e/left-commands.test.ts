@@ -8,7 +8,7 @@ import { Program, scratch } from './executable.ts';
 const deaf = (file: string): string =>
   `trap '' TERM HUP INT; echo $$ >> ${file}; setsid sh -c 'trap "" TERM HUP; echo $$ >> ${file}; while :; do sleep 1; done' & while :; do wait; done`;
 
-test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of it is left', { timeout: 40_000 }, async (signal) => {
+test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of it is left', async (signal) => {
   const folder = scratch();
   const file = join(folder, 'pids');
   const server = new Program(['app-server', '--backend', 'mock', '--data-dir', scratch()]);

@@ -12,7 +12,7 @@ import { Program, scratch } from './executable.ts';
 
 const SCRIPT = fileURLToPath(new URL('../harness/hostile-mcp-server.mjs', import.meta.url));
 
-test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of them is left', { timeout: 60_000 }, async (signal) => {
+test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of them is left', async (signal) => {
   const mark = `mark-${process.pid}-${signal}`;
   const data = scratch();
   const program = (manner: string) => ({ command: process.execPath, args: [SCRIPT, manner, mark] });
@@ -40,7 +40,7 @@ test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of them is left', {
   await eventually('the end of all of them', () => programsWith(mark) === 0);
 });
 
-test.runIf(hasSecretService)('a log-in is found in the keyring by the next process', { timeout: 60_000 }, async () => {
+test.runIf(hasSecretService)('a log-in is found in the keyring by the next process', async () => {
   const [keyring, far, data] = [await startSecretService(), await LoginServer.start(), scratch()];
   try {
     const config = { mcp_oauth_credentials_store: 'keyring', mcp_servers: { far: { url: far.url } } };

@@ -2,10 +2,10 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
+import { freePort } from '../harness/ports.ts';
 import { Program, scratch } from './executable.ts';
 import { areInstalled, whereIs } from './installed.ts';
 
@@ -42,14 +42,6 @@ async function end(program: Program): Promise<void> {
   program.child.kill('SIGTERM');
   await program.ended;
   running.delete(program);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 function certificates(folder: string): void {

@@ -37,9 +37,7 @@ const filesBelow = (folder: string): string[] =>
     .filter((each) => each.isFile())
     .map((each) => join(each.parentPath, each.name));
 
-test('markers are nowhere but in the files of secrets, over log-in, turns, refusals, a crash and the finest log', {
-  timeout: 90_000,
-}, async () => {
+test('markers are nowhere but in the files of secrets, over log-in, turns, refusals, a crash and the finest log', async () => {
   const model: ModelServer = await startModelServer(
     status(401, { error: { message: `Incorrect API key provided: ${KEY}` } }),
   );

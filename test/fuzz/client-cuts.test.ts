@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/client/local.ts';
 import type { News } from '../../src/client/news.ts';
+import { SEED } from '../harness/chance.ts';
 import { cuttingProxy } from '../harness/cutting-proxy.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 1);
 const TURNS = 8;
 const CUTS = 30;

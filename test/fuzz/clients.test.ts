@@ -1,13 +1,12 @@
 // Random clients on one thread: whatever they do, and whenever the server stops, the log they are shown stays well formed.
 
-import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
+import { fc, SEED } from '../harness/chance.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import { type Received, RequestFailed, type TestClient } from '../harness/test-client.ts';
 import { startThread, text } from '../harness/turns.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const RUNS = Number(process.env.HEDDLE_RUNS ?? 12);
 
 afterEach(cleanUp);

@@ -27,7 +27,7 @@ async function writeUntilKilled(file: string, first: number, after: number): Pro
   return Number(seen.at(-1));
 }
 
-test(`${ROUNDS} times`, { timeout: ROUNDS * 20_000 }, async () => {
+test(`${ROUNDS} times`, { timeout: ROUNDS * 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-config-kill-'));
   try {
     const file = join(folder, 'config.yaml');

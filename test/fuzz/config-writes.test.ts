@@ -1,13 +1,13 @@
 // Random writes to generated YAML files: what was asked for is there, and every byte of everything else (BC-32).
 
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { isAppError } from '../../src/base/errors.ts';
 import { type ConfigEdit, edited } from '../../src/config/edits.ts';
 import { isTable, type Table } from '../../src/config/tables.ts';
 import { editedYaml } from '../../src/config/yaml-edit.ts';
+import { fc } from '../harness/chance.ts';
 import { choicesOf } from '../harness/schedule.ts';
 import { type Written, type YamlFile, yamlFile } from '../harness/yaml-files.ts';
 
@@ -121,7 +121,7 @@ function isWithin(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-test(`${ROUNDS} writes change their own bytes only`, { timeout: 60_000 + ROUNDS * 20 }, async () => {
+test(`${ROUNDS} writes change their own bytes only`, { timeout: 120_000 + ROUNDS * 100 }, async () => {
   const seen = { written: 0, refused: 0, unreadable: 0 };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 - 1 }), async (seed) => {

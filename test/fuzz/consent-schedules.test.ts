@@ -9,6 +9,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import type { Proposal, Resolution } from '../../src/model/approval.ts';
 import type { EventOf, ThreadEvent } from '../../src/model/event.ts';
+import { SEED } from '../harness/chance.ts';
 import { type Choices, choicesOf } from '../harness/schedule.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import { type Received, RequestFailed, type TestClient } from '../harness/test-client.ts';
@@ -16,7 +17,6 @@ import { startThread, startTurn } from '../harness/turns.ts';
 import { eventually } from '../unit/children/waiting.ts';
 import { ManualClock } from '../unit/transports/manual-clock.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 50);
 const STEPS = 14;
 const EXPIRY_SECONDS = 100;
@@ -363,7 +363,7 @@ function readMarks(file: string): string[] {
   }
 }
 
-test(`${ROUNDS} random schedules from seed ${SEED}`, { timeout: 60_000 + ROUNDS * 5_000 }, async () => {
+test(`${ROUNDS} random schedules from seed ${SEED}`, { timeout: 120_000 + ROUNDS * 20_000 }, async () => {
   const sum = { asked: 0, ran: 0 };
   for (let index = 0; index < ROUNDS; index += 1) {
     const { asked, ran } = await round((SEED + index) | 0);

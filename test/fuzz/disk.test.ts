@@ -12,9 +12,9 @@ import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import { recordsDirectory, recordsFile } from '../../src/history/places.ts';
 import { verifyHistory } from '../../src/history/verify.ts';
+import { SEED } from '../harness/chance.ts';
 import { at } from '../harness/history-events.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const CUTS = Number(process.env.HEDDLE_CUTS ?? 150);
 const FAILURES = Number(process.env.HEDDLE_FAILURES ?? 4);
 const SECTOR = 512;
@@ -56,7 +56,7 @@ describe.skipIf(!canBuild)('on a disk', () => {
   async function runScenario(directory: string, environment: Record<string, string>): Promise<Said[]> {
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory], {
       env: { ...process.env, ...environment, LD_PRELOAD: shim },
-      timeout: 60_000,
+      timeout: 300_000,
     }).catch((error: { stdout: string; code: unknown; signal: unknown }) => {
       throw new Error(`the scenario ended with ${error.code ?? error.signal}: ${error.stdout}`);
     });

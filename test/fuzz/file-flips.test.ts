@@ -10,13 +10,13 @@ import { expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import { recordsFile } from '../../src/history/places.ts';
+import { SEED } from '../harness/chance.ts';
 import { at, threadMeta, wholeTurn } from '../harness/history-events.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 20);
 const FLIPS = Number(process.env.HEDDLE_FLIPS ?? 300);
 const PAGE = 4096;
 /** A reader that says nothing for so long hangs. */
-const SILENCE_MS = 90_000;
+const SILENCE_MS = 300_000;
 
 interface Line {
   readonly round: number;

@@ -30,7 +30,7 @@ async function replaceUntilKilled(path: string, notes: string, after: number): P
   return seen.at(-1)!;
 }
 
-test(`${ROUNDS} times`, { timeout: ROUNDS * 20_000 }, async () => {
+test(`${ROUNDS} times`, { timeout: ROUNDS * 60_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
   try {
     const path = join(folder, 'file');

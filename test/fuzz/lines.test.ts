@@ -1,9 +1,9 @@
 // Newline framing against a model that sees the whole input at once: random lines, limits and cuts.
 
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { BadFrame } from '../../src/transports/connection.ts';
 import { LineReader } from '../../src/transports/lines.ts';
+import { fc } from '../harness/chance.ts';
 
 const LIMIT = 12;
 

@@ -1,10 +1,10 @@
 // Model streams cut into reads anywhere say the same in each wire form, and hostile bytes end in a typed failure.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ModelError, type ModelEvent } from '../../src/agent/models/client.ts';
 import type { ModelHttp } from '../../src/agent/models/http.ts';
 import { modelClient } from '../../src/agent/models/registry.ts';
+import { fc } from '../harness/chance.ts';
 import { anthropic, chat, responses } from '../harness/model-server.ts';
 import { accessTo, collect, emptyRequest, joined } from '../unit/agent/models/access.ts';
 

@@ -13,9 +13,9 @@ import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import type { ThreadStore } from '../../src/history/store.ts';
 import { verifyHistory } from '../../src/history/verify.ts';
 import { span } from '../../src/model/event.ts';
+import { SEED } from '../harness/chance.ts';
 import { at, turnStarted } from '../harness/history-events.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 20);
 
 interface Acknowledged {
@@ -80,7 +80,7 @@ async function checkThread(store: ThreadStore, id: string, acknowledged: readonl
   expect(await store.append(id, head, at(1, turnStarted(`${id}-after`)))).toBe(head + 1);
 }
 
-it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 60_000 + ROUNDS * 12_000 }, async () => {
+it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 120_000 + ROUNDS * 30_000 }, async () => {
   const next = random(SEED);
   const directory = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
   try {

@@ -3,7 +3,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
@@ -12,6 +11,7 @@ import type { EventToStore, History, ThreadStore } from '../../src/history/store
 import { verifyHistory } from '../../src/history/verify.ts';
 import type { ContextItem } from '../../src/model/context.ts';
 import { span, type ThreadEvent } from '../../src/model/event.ts';
+import { fc, SEED } from '../harness/chance.ts';
 import {
   answer,
   contextAdded,
@@ -24,7 +24,6 @@ import {
   turnStarted,
 } from '../harness/history-events.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const RUNS = Number(process.env.HEDDLE_RUNS ?? 25);
 
 interface Logged extends EventToStore {

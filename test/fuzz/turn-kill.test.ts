@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { verifyHistory } from '../../src/history/verify.ts';
+import { SEED } from '../harness/chance.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 12);
 const EXECUTABLE = fileURLToPath(new URL('../../bin/heddle.js', import.meta.url));
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { freePort } from './ports.ts';
 
 const TOOL = { name: 'work', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 const TOOLS = [TOOL, { ...TOOL, name: 'hang' }];
@@ -21,10 +21,10 @@ export class HttpMcpServer {
 
   /** On the same port as before. */
   async on(): Promise<void> {
+    this.#port ||= await freePort();
     const server = createServer((request, response) => void this.#serve(request, response));
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = (server.address() as AddressInfo).port;
   }
 
   async off(): Promise<void> {

@@ -27,14 +27,19 @@ export async function printed(client: TestClient, name: string, text: string): P
 export const exited = (client: TestClient, processHandle: string): Promise<Received> =>
   client.notified('process/exited', (each) => each.processHandle === processHandle);
 
-/** How many processes run that have this text among their arguments. */
+/** How many programs run that have this text among their arguments. */
 export function programsWith(mark: string): number {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(mark);
-    } catch {
-      return false; // it has ended
-    }
-  }).length;
+  const marked = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && procOf(name, 'cmdline').includes(mark));
+  // Whatever a program starts bears its arguments too, from the fork to the exec.
+  return marked.filter((pid) => !marked.includes(parentOf(pid))).length;
+}
+
+const parentOf = (pid: string): string => /^PPid:\s+(\d+)$/m.exec(procOf(pid, 'status'))?.[1] ?? '';
+
+function procOf(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return ''; // it has ended
+  }
 }

@@ -108,8 +108,10 @@ describe('with the model’s tools', () => {
 
   test('nothing is written when the settings under which it was accepted have changed; looking and ending stay', async () => {
     const { client, threadId, run } = await callingModel(FULL);
-    const first = await run([['exec_command', { cmd: 'read x; echo got $x', tty: true, yield_time_ms: 300 }]]);
+    const cmd = 'echo ready; read x; echo got $x';
+    const first = await run([['exec_command', { cmd, tty: true, yield_time_ms: 300 }]]);
     const session_id = sessionOf(first.outputs[0]!);
+    await client.notified('item/commandExecution/outputDelta');
     const narrower = { sandboxPolicy: { type: 'readOnly', networkAccess: false } };
     const { outputs } = await run(
       [

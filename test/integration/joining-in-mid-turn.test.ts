@@ -1,10 +1,10 @@
 // A client that joins while a turn streams: what it is shown at first and what it is told then are the whole thread, once.
 
-import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { once } from '../../src/base/lazy.ts';
 import { deferred } from '../../src/base/signals.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from '../../src/history/lmdb.ts';
+import { fc } from '../harness/chance.ts';
 import { type LiveAnswer, liveAnswer } from '../harness/live-answer.ts';
 import { type ModelServer, responses, startModelServer } from '../harness/model-server.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';

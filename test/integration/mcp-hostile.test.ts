@@ -98,7 +98,7 @@ test('servers that never answer keep nobody waiting', async () => {
     expect(await told(client, name, 'failed')).toMatchObject({ error: expect.stringContaining('timed out') });
   const { data } = await client.request('mcpServerStatus/list', { threadId });
   expect(data.every(({ heddle }: { heddle: { connected: boolean } }) => !heddle.connected)).toBe(true);
-}, 60_000);
+});
 
 test('an interrupt ends a turn that waits for a server it needs', async () => {
   const { client, threadId } = await started({ mute: hostile('mute', { required: true }) }, new ManualClock());
@@ -124,7 +124,7 @@ test('what some servers do is nothing to the others', async () => {
     expect(await call(client, threadId, 'work', name)).toEqual({ content: [{ type: 'text', text: 'worked' }] });
   const { data } = await client.request('mcpServerStatus/list', { threadId, serverName: 'many' });
   expect(Object.keys(data[0].tools)).toEqual(['same']);
-}, 60_000);
+});
 
 describe('a call', () => {
   test.each([
@@ -325,4 +325,4 @@ test('programs of servers end with their thread, with a reload that leaves them 
   expect(threadId).not.toBe(other);
   await server.close();
   expect(programsWith(mark)).toBe(0);
-}, 60_000);
+});

@@ -8,6 +8,7 @@ import { commandOutputDelta, processExited, processOutputDelta } from '../../src
 import { BARE, bash, encoded, exited, streamed } from '../harness/processes.ts';
 import { cleanUp, startApp, TRANSPORTS } from '../harness/start-app.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
+import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
@@ -23,7 +24,17 @@ describe('command/exec', () => {
     expect(await run('echo out; echo err >&2; exit 3')).toEqual({ exitCode: 3, stdout: 'out\n', stderr: 'err\n' });
     expect(await run('kill -9 $$')).toEqual({ exitCode: 137, stdout: '', stderr: '' });
     expect(await run('kill -TERM $$')).toEqual({ exitCode: 143, stdout: '', stderr: '' });
-    expect(await run('echo a; sleep 60', { timeoutMs: 200 })).toEqual({ exitCode: 124, stdout: 'a\n', stderr: '' });
+  });
+
+  test('is ended by its time limit, and what it has printed is told', async () => {
+    const clock = new ManualClock();
+    const { server, client: one } = await client({ clock });
+    const begun = join(server.workspace, 'begun');
+    const command = bash('echo a; touch $1; sleep 60', begun);
+    const run = one.request('command/exec', { ...BARE, command, timeoutMs: 200 });
+    await eventually('the output', () => existsSync(begun));
+    clock.advance(200);
+    expect(await run).toEqual({ exitCode: 124, stdout: 'a\n', stderr: '' });
   });
 
   test('keeps each stream to its cap, and says so', async () => {
@@ -246,11 +257,12 @@ describe('process/*', () => {
   test('tells an exit although somebody else holds the output, and ends who that is', async () => {
     const { server, client: one } = await client();
     const pids = join(server.workspace, 'pids');
-    const script = 'echo done; setsid bash -c \'trap "" TERM HUP; echo $$ >>$0; while :; do sleep 1; done\' $1 &';
+    const holder = 'setsid bash -c \'trap "" TERM HUP; echo $$ >>$0; while :; do sleep 1; done\' $1 &';
+    const script = `echo done; ${holder} until [ -s $1 ]; do sleep 0.01; done`;
     await one.request('process/spawn', { cwd: server.workspace, processHandle: 'h', command: bash(script, pids) });
     expect(await exited(one, 'h')).toMatchObject({ exitCode: 0, stdout: 'done\n', outputDrainTimedOut: true });
-    const [holder] = await pidsIn(pids, 1);
-    await eventually('the end of the holder', () => !isRunning(holder as number));
+    const [left] = await pidsIn(pids, 1);
+    await eventually('the end of the holder', () => !isRunning(left as number));
   });
 
   test('cannot be begun without end by one connection', async () => {

@@ -1,11 +1,11 @@
 // What people are offered about a proposal, and which of their answers count.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readAnswer } from '../../../src/approvals/answers.ts';
 import { availableDecisions, commandApprovalParams } from '../../../src/approvals/questions.ts';
 import { commandApproval } from '../../../src/approvals/requests.ts';
 import type { Proposal, ProposalOf } from '../../../src/model/approval.ts';
+import { fc } from '../../harness/chance.ts';
 
 const EVERYBODY = { mayRemember: true };
 

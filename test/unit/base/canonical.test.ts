@@ -1,8 +1,8 @@
 // Canonical JSON: what digests and hash chains are made of, so its form may never change.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, fingerprint } from '../../../src/base/canonical.ts';
+import { fc } from '../../harness/chance.ts';
 
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);

@@ -28,7 +28,7 @@ const PROGRAM = `
   void main();
 `;
 
-it('parses lines and starts children from a bundle', { timeout: 30_000 }, async () => {
+it('parses lines and starts children from a bundle', async () => {
   const folder = mkdtempSync(join(root, 'node_modules/.heddle-bundle-'));
   try {
     const outfile = join(folder, 'bundle.cjs');

@@ -143,7 +143,7 @@ const SERVER = `
 `;
 
 describe.skipIf(!isLinux)('after kill -9 of the server', () => {
-  it('nothing that the helper has started is left, nor the helper', { timeout: 30_000 }, async () => {
+  it('nothing that the helper has started is left, nor the helper', async () => {
     const file = join(folder, 'pids');
     const args = ['--import', 'tsx', '--input-type=module', '-e', SERVER, file];
     const server = spawn(process.execPath, args, { stdio: 'inherit' });

@@ -8,7 +8,7 @@ export async function eventually<T>(
   what: string,
   look: () => T | false | undefined | Promise<T | false | undefined>,
 ): Promise<T> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     const found = await look();
     if (found !== false && found !== undefined) return found;

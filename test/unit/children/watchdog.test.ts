@@ -60,7 +60,7 @@ async function watchdogOf(pid: number): Promise<number> {
 }
 
 describe('the watchdog', () => {
-  it('ends every tree after kill -9 of the server, and then itself', { timeout: 30_000 }, async () => {
+  it('ends every tree after kill -9 of the server, and then itself', async () => {
     const pids = await pidsIn(join(folder, 'pids'), 3);
     const watchdog = await watchdogOf(server.pid!);
     server.kill('SIGKILL');
@@ -75,7 +75,7 @@ describe('the watchdog', () => {
     expect(left).toEqual([]);
   });
 
-  it('goes quietly when the server closes in order', { timeout: 30_000 }, async () => {
+  it('goes quietly when the server closes in order', async () => {
     const pids = await pidsIn(join(folder, 'pids'), 3);
     const watchdog = await watchdogOf(server.pid!);
     const exited = new Promise((resolve) => server.once('exit', (code) => resolve(code)));

@@ -1,10 +1,10 @@
 // The quick reader of plain server flags understands what the command line library understands, or leaves it alone.
 
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { runCommand } from '../../../src/cli/commands.ts';
 import { plainServerFlags } from '../../../src/cli/plain-flags.ts';
 import type { ServerFlags } from '../../../src/cli/server-flags.ts';
+import { fc } from '../../harness/chance.ts';
 
 const served: ServerFlags[] = [];
 vi.mock('../../../src/cli/serve.ts', () => ({

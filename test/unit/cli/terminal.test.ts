@@ -1,8 +1,8 @@
 // Text for people: nothing a terminal would obey, colours only where there is one, lines that fit.
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cut, folded, paintFor, roomOf, visible, widthOf } from '../../../src/cli/terminal.ts';
+import { fc } from '../../harness/chance.ts';
 
 test('escape sequences and hidden marks are shown, not obeyed', () => {
   expect(visible('\u001b[2Jrm\u202e -rf\u0007')).toBe('\\u001b[2Jrm\\u202e -rf\\u0007');

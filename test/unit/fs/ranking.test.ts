@@ -1,9 +1,9 @@
 // Ranking paths: by name first, in any case, with pieces of the list cut anywhere.
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PathList } from '../../../src/fs/path-list.ts';
 import { MAX_FOUND, Ranking } from '../../../src/fs/ranking.ts';
+import { fc } from '../../harness/chance.ts';
 
 function listOf(paths: readonly string[], pieceLength = 7): PathList {
   const list = new PathList(1);

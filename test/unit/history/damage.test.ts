@@ -12,6 +12,7 @@ import { recordsDirectory } from '../../../src/history/places.ts';
 import type { ThreadStore } from '../../../src/history/store.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import type { ThreadEvent } from '../../../src/model/event.ts';
+import { SEED } from '../../harness/chance.ts';
 import {
   answer,
   at,
@@ -23,7 +24,6 @@ import {
   wholeTurn,
 } from '../../harness/history-events.ts';
 
-const SEED = Number(process.env.HEDDLE_SEED ?? Date.now() % 2 ** 31);
 const FLIPS = Number(process.env.HEDDLE_FLIPS ?? 200);
 const IDS = ['a', 'b', 'c'];
 

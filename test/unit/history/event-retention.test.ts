@@ -395,7 +395,7 @@ describe('events', () => {
     }
     expect(steps).toBeGreaterThan(5);
     await rm(pristine, { recursive: true });
-  }, 60_000);
+  });
 
   it('that went leave a mark that does not hide the loss of others', async () => {
     await keep(AGE);

@@ -1,8 +1,8 @@
 // Places in an order that is changed by hand.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ahead, behind, between } from '../../../src/history/positions.ts';
+import { fc } from '../../harness/chance.ts';
 
 describe('places in an order', () => {
   it('have room behind and ahead of any, at no length', () => {

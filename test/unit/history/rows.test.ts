@@ -3,12 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { below, beyond, type Key, type KeyRange } from '../../../src/history/keys.ts';
 import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
 import { MemoryRows } from '../../../src/history/memory-rows.ts';
 import type { Row, Rows } from '../../../src/history/rows.ts';
+import { fc } from '../../harness/chance.ts';
 
 const element = fc.oneof(
   fc.integer({ min: 0, max: 70_000 }),

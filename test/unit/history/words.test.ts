@@ -1,9 +1,9 @@
 // The words of texts, and where a term lies in one.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { firstMatch, matchesIn, patternOf, snippetOf, wordPatternOf } from '../../../src/history/matches.ts';
 import { addWords, wantedOf } from '../../../src/history/words.ts';
+import { fc } from '../../harness/chance.ts';
 
 const wordsOf = (text: string): string[] => {
   const words = new Set<string>();

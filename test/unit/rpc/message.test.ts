@@ -1,6 +1,5 @@
 // Frames to messages: what kind each is, and ids kept as they came.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   errorFrame,
@@ -12,6 +11,7 @@ import {
   resultFrame,
   withVersion,
 } from '../../../src/rpc/message.ts';
+import { fc } from '../../harness/chance.ts';
 
 const messageOf = (frame: string) => parseFrame(frame).message;
 

@@ -1,8 +1,8 @@
 // Opaque cursors: they mean the same again, and nothing anywhere else.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeCursor, encodeCursor, isSeq, isThreadKey } from '../../../src/threads/cursors.ts';
+import { fc } from '../../harness/chance.ts';
 
 const SCOPE = ['thread/turns/list', 'thread-1'];
 

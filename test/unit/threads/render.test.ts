@@ -1,12 +1,12 @@
 // Stored events as clients see them: which frames, in which order, with which places; and deltas joined for who is late.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DeltaEvent, StoredEvent, ThreadEvent } from '../../../src/model/event.ts';
 import { lastSeq, span } from '../../../src/model/event.ts';
 import { NO_USAGE, turnError } from '../../../src/model/turn.ts';
 import { threadNotifications } from '../../../src/threads/notifications.ts';
 import { mergeDeltas, type RenderContext, render } from '../../../src/threads/render.ts';
+import { fc } from '../../harness/chance.ts';
 import {
   answer,
   contextAdded,

@@ -1,9 +1,9 @@
 // The plan within a message: found however the message is cut, and told as the reference tells it.
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BackendEvent } from '../../../../src/agent/backend.ts';
 import { PlanningMessage } from '../../../../src/agent/backends/proposed-plan.ts';
+import { fc } from '../../../harness/chance.ts';
 
 function told(parts: readonly string[], whole = parts.join('')): BackendEvent[] {
   const message = new PlanningMessage('m', null);

@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { unifiedDiff } from '../../../../src/agent/patch/line-diff.ts';
 import { type FileState, TurnDiff } from '../../../../src/agent/patch/turn-diff.ts';
+import { fc } from '../../../harness/chance.ts';
 
 test.each([
   ['one\ntwo\n', 'ONE\ntwo\n', '@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n'],

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Content, objectId } from '../../../../src/agent/patch/diff-text.ts';
 import { restoredFiles } from '../../../../src/agent/patch/restored.ts';
 import { TurnDiff } from '../../../../src/agent/patch/turn-diff.ts';
+import { fc } from '../../../harness/chance.ts';
 
 const file = (text: string): Content => ({ text, mode: 0o100644, id: objectId(text) });
 

@@ -1,11 +1,11 @@
 // What a turn did before a restart, worked out backwards from its diff.
 
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Content, objectId } from '../../../../src/agent/patch/diff-text.ts';
 import { unifiedDiff } from '../../../../src/agent/patch/line-diff.ts';
 import { restoredFiles, takenBack } from '../../../../src/agent/patch/restored.ts';
 import { type Observation, TurnDiff } from '../../../../src/agent/patch/turn-diff.ts';
+import { fc } from '../../../harness/chance.ts';
 
 const file = (text: string, mode = 0o644): Content => ({ text, mode, id: objectId(text) });
 const binary = (name: string, mode = 0o644): Content => ({ text: undefined, mode, id: objectId(name) });
