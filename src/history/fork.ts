@@ -12,7 +12,9 @@ import { type CopyTarget, LogCopy } from './log-copy.ts';
 import { prepare } from './log-writer.ts';
 import type { Source } from './reader.ts';
 import { decode } from './records.ts';
+import { inSteps } from './rows.ts';
 import type { EventToStore } from './store.ts';
+import { DELTA_STEP } from './table-rows.ts';
 import type { TurnSpan } from './tables.ts';
 
 const OUTCOME_UNKNOWN = 'this conversation was forked before the call ended; its outcome is unknown';
@@ -79,12 +81,15 @@ function streamedTexts({ rows, keys }: Source, id: ThreadId, turns: readonly Tur
   const ids = new Set(turns.map((turn) => turn.id));
   const from = Math.min(...turns.map((turn) => turn.seq));
   const pieces = new Map<ItemId, string[]>();
-  for (const row of rows.scan({ from: keys.deltasFrom(id, from), to: keys.deltasFrom(id, at + 1), limit: Infinity })) {
+  const range = { from: keys.deltasFrom(id, from), to: keys.deltasFrom(id, at + 1) };
+  for (const row of inSteps(rows, range, DELTA_STEP)) {
     if (row.isDamaged) continue;
     const { value } = decode<StoredEvent<DeltaEvent>>(row.text);
     if (!ids.has(value.event.turnId)) continue;
     const parts = lastSeq(value) > at ? value.event.parts.slice(0, at + 1 - value.seq) : value.event.parts;
-    pieces.set(value.event.itemId, [...(pieces.get(value.event.itemId) ?? []), ...parts]);
+    const known = pieces.get(value.event.itemId);
+    if (known) known.push(...parts);
+    else pieces.set(value.event.itemId, [...parts]);
   }
   return new Map([...pieces].map(([itemId, parts]) => [itemId, parts.join('')]));
 }

@@ -64,5 +64,16 @@ export function undamaged(row: Row): Row {
   return row;
 }
 
+/** The rows of a range, `limit` of them in memory at a time. What is removed on the way does not disturb it. */
+export function* inSteps(rows: Rows, { from, to }: KeyRange, limit: number): Generator<Row, void> {
+  let step: readonly Row[];
+  do {
+    step = rows.scan({ from, to, limit });
+    yield* step;
+    const last = step.at(-1);
+    if (last) from = [...last.key, 0];
+  } while (step.length === limit);
+}
+
 /** Lets other work run between two steps of a long one. */
 export const breathe = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

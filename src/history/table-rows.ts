@@ -3,15 +3,15 @@
 import type { DeltaEvent, StoredEvent } from '../model/event.ts';
 import type { ItemId, ThreadId } from '../model/ids.ts';
 import { attach, detach } from './attachments.ts';
-import { ENDLESS, type Key, type Keys } from './keys.ts';
+import { ENDLESS, type Keys } from './keys.ts';
 import { decode, encodeRow } from './records.ts';
-import { type Rows, undamaged } from './rows.ts';
+import { inSteps, type Rows, undamaged } from './rows.ts';
 import type { ItemRow } from './store.ts';
 import type { Change, TableReader, TurnSpan } from './tables.ts';
 import { noteMessages } from './word-index.ts';
 
-/** Rows of deltas that are held in memory at a time while they go. */
-const DELTA_STEP = 256;
+/** Rows of deltas that are held in memory at a time. */
+export const DELTA_STEP = 256;
 
 /** Inside a transaction it sees what this transaction has written. */
 export function tableReader(rows: Rows, keys: Keys, id: ThreadId): TableReader {
@@ -71,16 +71,11 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
 
 /** Those of the turn, or of the items of it that `goes` names; a long answer has tens of thousands. */
 function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan, goes?: (itemId: ItemId) => boolean): void {
-  const to = keys.deltasFrom(id, ENDLESS);
-  for (let from: Key | undefined = keys.deltasFrom(id, turn.seq); from !== undefined; ) {
-    const step = rows.scan({ from, to, limit: DELTA_STEP });
-    for (const row of step) {
-      if (!keys.isDelta(row.key, turn.id)) continue;
-      if (!goes || row.isDamaged || goes(decode<StoredEvent<DeltaEvent>>(row.text).value.event.itemId))
-        rows.remove(row.key);
-    }
-    const last = step.length < DELTA_STEP ? undefined : step.at(-1);
-    from = last && [...last.key, 0];
+  const range = { from: keys.deltasFrom(id, turn.seq), to: keys.deltasFrom(id, ENDLESS) };
+  for (const row of inSteps(rows, range, DELTA_STEP)) {
+    if (!keys.isDelta(row.key, turn.id)) continue;
+    if (!goes || row.isDamaged || goes(decode<StoredEvent<DeltaEvent>>(row.text).value.event.itemId))
+      rows.remove(row.key);
   }
 }
 
