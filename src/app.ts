@@ -35,7 +35,7 @@ import { openLeftovers } from './fs/leftovers.ts';
 import { capabilityHandlers } from './handshake/capabilities.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
-import { type OwnerInfo, takeOwnership } from './history/owner.ts';
+import { type OwnerReach, takeOwnership } from './history/owner.ts';
 import type { History } from './history/store.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
@@ -107,7 +107,7 @@ export interface App extends Closable {
   /** Serves a connection until it ends. */
   accept(connection: Connection, principal: Principal): Session;
   /** Tells others how to reach this server; on disk when it resolves. */
-  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile' | 'settings'>): Promise<void>;
+  announce(reach: OwnerReach): Promise<void>;
   /** A thread works; one that only waits for people does not. */
   isBusy(): boolean;
   /** Keeps a file or folder out of the sight of sandboxed commands. */

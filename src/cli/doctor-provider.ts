@@ -9,13 +9,12 @@ import { modelClient } from '../agent/models/registry.ts';
 import { accessOf } from '../app-backend.ts';
 import { messageOf } from '../base/errors.ts';
 import { defaultProviderId, hasProvider, providerOf } from '../config/providers.ts';
-import type { Config } from '../config/schema.ts';
+import type { Verdict } from './doctor-running.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
 
 export interface ProviderCheck {
   readonly dataDirectory: string;
-  /** As it is in force. */
-  readonly config: Config;
+  readonly verdict: Verdict;
   /** Undefined: the configured one. */
   readonly provider: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -25,10 +24,13 @@ export interface ProviderCheck {
 const LIMIT_MS = 15_000;
 
 export async function providerFindings(check: ProviderCheck): Promise<readonly Finding[]> {
-  const { config, provider } = check;
-  if (provider === undefined && config.backend !== 'runtime') return [backendFinding(config)];
+  const { verdict, provider } = check;
+  const { config } = verdict;
+  if (provider === undefined && verdict.backend !== 'runtime') return [backendFinding(verdict)];
   const id = provider ?? defaultProviderId(config);
   const about = `provider ${id}`;
+  if (verdict.isOtherProvider(id))
+    return [doubtful(about, 'the running server has another entry of it', 'give the same `-c` flags as to the server')];
   if (!hasProvider(config, id)) return [bad(about, 'it is not configured', `add model_providers.${id} to config.yaml`)];
   const http = createModelHttp();
   try {
@@ -49,14 +51,14 @@ export async function providerFindings(check: ProviderCheck): Promise<readonly F
   }
 }
 
-function backendFinding({ backend }: Config): Finding {
-  if (backend === 'mock') return good('backend', 'mock: turns follow scripts, and need no provider');
+function backendFinding({ backend, source }: Verdict): Finding {
+  if (backend === 'mock') return good('backend', `mock, ${source}: turns follow scripts, and need no provider`);
   return bad(
     'backend',
     backend === 'external'
       ? '`external` is not available, so no server starts'
-      : 'none is chosen, so turns only say what to configure',
-    'set backend: runtime, model and model_provider in config.yaml, or try --backend mock',
+      : `none is chosen ${source}, so turns only say what to configure`,
+    'set backend: runtime, model and model_provider in config.yaml, or start a server with --backend',
   );
 }
 

@@ -53,6 +53,13 @@ async function permissionFindings(client: Client): Promise<readonly Finding[]> {
   ];
 }
 
+/** `source` says whose word it is. */
+export async function turnFindings(client: Client, source: string): Promise<readonly Finding[]> {
+  const { methods } = await client.request(serverCapabilities, {});
+  const finding = turnFinding(methods);
+  return [{ ...finding, text: `${finding.text}, ${source}` }];
+}
+
 function turnFinding(methods: readonly Capability[]): Finding {
   const barred = ['thread/start', 'turn/start'].flatMap(
     (wanted) =>
@@ -61,5 +68,6 @@ function turnFinding(methods: readonly Capability[]): Finding {
   )[0];
   if (!barred) return good('turns', 'nothing stands in their way');
   const { switch: setting, policy, reason = 'it is not supported' } = barred;
-  return bad('turns', reason, `on that server, set ${setting ?? policy} in config.yaml`);
+  const again = setting === 'backend' ? ', and start it anew' : '';
+  return bad('turns', reason, `on that server, set ${setting ?? policy} in config.yaml${again}`);
 }

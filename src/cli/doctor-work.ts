@@ -13,6 +13,7 @@ import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
 import { providerFindings } from './doctor-provider.ts';
 import { remoteFindings } from './doctor-remote.ts';
+import { verdictOn } from './doctor-running.ts';
 import { checkDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { bad, doubtful, type Finding, good, linesOf } from './finding.ts';
@@ -70,10 +71,16 @@ async function localChecks({
     sandboxFindings,
     () => {
       if (state.problem) return [doubtful('provider', 'not tried', 'correct the configuration first')];
-      return providerFindings({ dataDirectory, config: state.config, provider, environment: process.env });
+      return turnFindings(dataDirectory, state.config, provider);
     },
     () => (state.problem ? [] : mcpFindings(state.config)),
   ];
+}
+
+async function turnFindings(dataDirectory: string, config: Config, provider: string | undefined) {
+  const verdict = await verdictOn(dataDirectory, config, join(dataDirectory, 'config.yaml'));
+  const tried = await providerFindings({ dataDirectory, verdict, provider, environment: process.env });
+  return [...verdict.findings, ...tried];
 }
 
 export function nodeFinding(version: string): Finding {

@@ -81,6 +81,7 @@ async function start(
     await app.announce({
       endpoints: listeners.map(({ address }) => address),
       settings: settingsDigest(settingFlags(plan)),
+      backend: app.backend,
       ...(tokenFile === undefined ? {} : { tokenFile }),
     });
     // Whoever reads this may look for the server by its data directory.

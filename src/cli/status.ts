@@ -63,6 +63,7 @@ function linesOf(
       if (answers === undefined) return `  ${address}`;
       return `  ${address} ${answers ? 'answers' : `does not answer: ${problem}`}`;
     }),
+    ...(owner.backend === undefined ? [] : [`  backend: ${owner.backend}`]),
     ...(owner.tokenFile === undefined ? [] : [`  token file: ${owner.tokenFile}`]),
   ];
 }

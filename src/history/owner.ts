@@ -22,14 +22,19 @@ export interface OwnerInfo {
   readonly tokenFile?: string;
   /** A digest of the flags that it was started with. */
   readonly settings?: string;
+  /** Who runs the turns, by flag or file; chosen at the start. */
+  readonly backend?: string;
 }
+
+/** What is known once the server listens. */
+export type OwnerReach = Pick<OwnerInfo, 'endpoints' | 'tokenFile' | 'settings' | 'backend'>;
 
 /** The directory is ours alone until `close`, or until this process ends in whatever way. */
 export interface Ownership extends Closable {
   /** Real path of the data directory. */
   readonly directory: string;
   /** Tells others how to reach this server; on disk when it resolves. */
-  announce(reach: Pick<OwnerInfo, 'endpoints' | 'tokenFile' | 'settings'>): Promise<void>;
+  announce(reach: OwnerReach): Promise<void>;
 }
 
 const LOCK_FILE = 'owner.lock';

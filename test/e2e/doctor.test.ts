@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ModelServer, responses, startModelServer, status, stream } from '../harness/model-server.ts';
-import { run, scratch } from './executable.ts';
+import { INITIALIZE, Program, run, scratch, serve } from './executable.ts';
 
 const KEY = 'sk-0123456789abcdef';
 
@@ -119,4 +119,61 @@ test('for people: a line each, and what to do below what is wrong', async () => 
   expect(code).toBe(1);
   expect(stdout).toMatch(/^ok {8}Node\.js: /m);
   expect(stdout).toMatch(/^wrong {5}backend: .*\n {10}set backend: runtime/m);
+});
+
+test('a running server is asked: what it was given by a flag counts, and the verdict says whose it is', async () => {
+  const data = folderOf({});
+  const args = ['--listen', `unix://${join(scratch(), 'doctor.sock')}`, '--data-dir', data];
+  const { program } = await serve(args);
+  const mock = await doctor(data);
+  expect(mock.code).toBe(0);
+  expect(mock.findings.slice(-2)).toMatchObject([
+    { state: 'good', about: 'turns', text: expect.stringMatching(/says the running server$/) },
+    { state: 'good', about: 'backend', text: expect.stringMatching(/^mock, by the running server/) },
+  ]);
+  program.child.kill('SIGTERM');
+  await program.ended;
+  const after = await doctor(data);
+  expect(after.code).toBe(1);
+  expect(after.about('backend')).toMatchObject([
+    { state: 'bad', text: expect.stringContaining(`by ${data}/config.yaml and the flags of this command`) },
+  ]);
+});
+
+test('a running server without a backend is told so, with a file that came too late', async () => {
+  const data = folderOf({});
+  await serve(['--backend', 'unavailable', '--listen', 'unix://', '--data-dir', data]);
+  writeFileSync(join(data, 'config.yaml'), 'backend: mock');
+  const { code, about } = await doctor(data);
+  expect(code).toBe(1);
+  expect(about('turns')).toMatchObject([{ state: 'bad', advice: expect.stringContaining('start it anew') }]);
+  expect(about('backend')).toMatchObject([{ state: 'bad', text: expect.stringContaining('by the running server') }]);
+});
+
+test('the provider of a running server is tried as the server has it, or not at all', async () => {
+  const model = await startModelServer(stream(responses.say('ok')));
+  const data = folderOf({ ...on(model), backend: undefined, model: undefined });
+  const settings = ['-c', 'model="scripted-model"'];
+  const other = ['-c', 'model_providers.scripted.wire_api="chat"'];
+  const { program } = await serve(['--backend', 'runtime', ...settings, '--listen', 'unix://', '--data-dir', data]);
+  expect((await doctor(data)).about('provider scripted')).toMatchObject([
+    { state: 'good', text: expect.stringContaining('so does scripted-model') },
+  ]);
+  program.child.kill('SIGTERM');
+  await program.ended;
+  await serve(['--backend', 'runtime', ...settings, ...other, '--listen', 'unix://', '--data-dir', data]);
+  expect((await doctor(data)).about('provider scripted')).toMatchObject([
+    { state: 'doubtful', text: expect.stringContaining('another entry') },
+  ]);
+  await model.close();
+});
+
+test('a server that only its own client can reach cannot be asked, and what is known of it is said', async () => {
+  const data = folderOf({});
+  const program = new Program(['app-server', '--backend', 'mock', '--data-dir', data]);
+  program.write(INITIALIZE);
+  await program.said('stdout', /"init"/);
+  const { about } = await doctor(data);
+  expect(about('turns')).toMatchObject([{ state: 'doubtful', text: expect.stringContaining('could not be asked') }]);
+  expect(about('backend')).toMatchObject([{ state: 'good', text: expect.stringMatching(/^mock, by the running/) }]);
 });

@@ -127,12 +127,13 @@ export function run(args: readonly string[], options: LaunchOptions & { readonly
   return program.ended;
 }
 
-/** A server that listens, with its first address. */
+/** A server that listens, with its first address; on the scripted backend where the arguments name none. */
 export async function serve(
   args: readonly string[],
   options: LaunchOptions = {},
 ): Promise<{ program: Program; address: string }> {
-  const program = new Program(['app-server', '--backend', 'mock', ...args], options);
+  const backend = args.includes('--backend') ? [] : ['--backend', 'mock'];
+  const program = new Program(['app-server', ...backend, ...args], options);
   const [, address] = await program.said('stderr', /listening on: (\S+)\n/);
   return { program, address: address! };
 }
