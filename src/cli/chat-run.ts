@@ -1,12 +1,11 @@
 // The conversation of `heddle chat`: a line is a turn, questions are asked in between, Ctrl-C stops what runs.
 
-import { resolve } from 'node:path';
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect } from '../client/client.ts';
+import { AppError, messageOf } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
 import type { ThreadId, TurnId } from '../model/ids.ts';
 import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
-import { VERSION } from './environment.ts';
+import { mayTakeTurns, placeOf, visit } from './entrance.ts';
 import { type Asking, createApprovals, terminalAsking } from './exec-approval.ts';
 import { checkDoor, type Door, type DoorOptions, openDoor } from './exec-door.ts';
 import { type ExecOutput, PlainOutput } from './exec-output.ts';
@@ -31,33 +30,31 @@ export async function chat(options: ChatOptions): Promise<ExitCode> {
   if (!terminal)
     throw new AppError('invalid', 'there is no terminal to talk at; `heddle exec "…"` runs one turn without one');
   const output = new PlainOutput({ out: process.stdout, err: process.stderr }, process.env);
-  const interrupts = new Interrupts();
-  let door: Door;
-  let client: Client;
-  try {
-    door = await openDoor(options);
-    const { answers } = createApprovals(output, terminal);
-    client = await connect(door.connection, { name: 'heddle_chat', title: 'heddle chat', version: VERSION, answers });
-  } catch (error) {
-    if (isAppError(error, 'invalid')) throw error;
-    output.note(messageOf(error), 'red');
-    return EXIT.unreachable;
-  }
-  try {
-    for (const note of door.notes) output.note(note);
-    const threadId = await enter(client, options, door, output);
-    await converse(client, threadId, { terminal, output, interrupts });
-    output.note(`go on with it: heddle chat --thread ${threadId}${flagsTo(options)}`);
-    return EXIT.done;
-  } finally {
-    interrupts.close();
-    await door.close();
-  }
+  const { answers } = createApprovals(output, terminal);
+  return visit(
+    {
+      open: () => openDoor(options),
+      introduction: { name: 'heddle_chat', title: 'heddle chat', answers },
+      tell: (why) => output.note(why, 'red'),
+    },
+    async (client, door) => {
+      if (!mayTakeTurns(door, output)) return EXIT.failed;
+      const interrupts = new Interrupts();
+      try {
+        const threadId = await enter(client, options, door, output);
+        await converse(client, threadId, { terminal, output, interrupts });
+        output.note(`go on with it: heddle chat --thread ${threadId}${flagsTo(options)}`);
+        return EXIT.done;
+      } finally {
+        interrupts.close();
+      }
+    },
+  );
 }
 
 async function enter(client: Client, options: ChatOptions, door: Door, output: ExecOutput): Promise<ThreadId> {
   const { folder, thread: wanted } = options;
-  const place = door.isHere ? { cwd: resolve(folder ?? '.') } : folder === undefined ? {} : { cwd: folder };
+  const place = placeOf(folder, door);
   if (wanted === undefined) {
     const { thread, model, cwd } = await client.request(threadStart, place);
     output.note(`${model} in ${cwd}; Ctrl-D ends`);

@@ -4,13 +4,14 @@ import { isLoopbackName } from '../auth/origin.ts';
 import { localPrincipal } from '../auth/principal.ts';
 import { readSecretFile } from '../auth/secrets.ts';
 import type { Closable } from '../base/close.ts';
-import { AppError, isAppError } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 import { reach } from '../client/node.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import type { Connection } from '../transports/connection.ts';
 import { memoryPair } from '../transports/memory.ts';
 import { commandLog, dataDirectoryOf, VERSION, validatesResults } from './environment.ts';
 import { backendNamed, settingFlags, settingsDigest } from './server-flags.ts';
+import { withTokenAdvice } from './token-advice.ts';
 
 export interface DoorOptions {
   readonly remote: string | undefined;
@@ -26,6 +27,8 @@ export interface Door extends Closable {
   readonly isHere: boolean;
   /** What the person should know about it. */
   readonly notes: readonly string[];
+  /** Why every turn would fail; empty: nothing is known of it. */
+  readonly obstacles: readonly string[];
 }
 
 /** Throws as *invalid* when the flags do not fit together. */
@@ -62,20 +65,16 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   );
 }
 
-/** With the token in that variable. Rejects as `reach` does, saying where a token comes from that is missing. */
+/** With the token in that variable. Rejects as `reach` does, saying where a token comes from that is missing or wrong. */
 export async function reachNamed(address: string, tokenVariable: string | undefined): Promise<Connection> {
   const token = tokenVariable === undefined ? undefined : process.env[tokenVariable]?.trim();
-  try {
-    return await reach(address, { token });
-  } catch (error) {
-    if (token !== undefined || !isAppError(error, 'unauthenticated')) throw error;
-    const advice = '`--remote-auth-token-env VAR` names the environment variable that holds the token';
-    throw new AppError(error.kind, `${error.message}\n${advice}`, error.data, { cause: error });
-  }
+  return reach(address, { token }).catch((error: unknown) => {
+    throw withTokenAdvice(error, { address, source: tokenVariable, isFound: false });
+  });
 }
 
 function remoteDoor(connection: Connection, isHere: boolean, notes: readonly string[]): Door {
-  return { connection, isHere, notes, close: () => connection.close() };
+  return { connection, isHere, notes, obstacles: [], close: () => connection.close() };
 }
 
 export function isSameMachine(address: string): boolean {
@@ -89,7 +88,10 @@ export async function reachOwner({ endpoints, tokenFile }: OwnerInfo): Promise<C
   if (socket !== undefined) return reach(socket);
   const local = endpoints.find((address) => address.startsWith('ws://') && isSameMachine(address));
   if (local === undefined) return undefined;
-  return reach(local, { token: tokenFile === undefined ? undefined : await readSecretFile(tokenFile) });
+  const token = tokenFile === undefined ? undefined : await readSecretFile(tokenFile);
+  return reach(local, { token }).catch((error: unknown) => {
+    throw withTokenAdvice(error, { address: local, source: tokenFile, isFound: true });
+  });
 }
 
 async function ownDoor(dataDirectory: string, { backend, config }: DoorOptions): Promise<Door> {
@@ -110,7 +112,8 @@ async function ownDoor(dataDirectory: string, { backend, config }: DoorOptions):
   return {
     connection: near,
     isHere: true,
-    notes: backendLines(app),
+    notes: [],
+    obstacles: backendLines(app),
     close: async () => {
       await near.close();
       await app.close();

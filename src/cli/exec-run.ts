@@ -3,12 +3,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect } from '../client/client.ts';
+import { AppError, messageOf } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
 import type { Turn } from '../model/turn.ts';
 import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
-import { VERSION } from './environment.ts';
+import { mayTakeTurns, placeOf, visit } from './entrance.ts';
 import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
 import { checkDoor, type Door, type DoorOptions, isSameMachine, openDoor } from './exec-door.ts';
 import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
@@ -47,44 +47,43 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
   const interruption = watchForInterrupt();
   const output = untilUnread(options.json ? jsonOutput(streams) : new PlainOutput(streams, process.env), interruption);
   const approvals = createApprovals(output, terminal);
-  let door: Door;
-  try {
-    door = await openDoor(options);
-  } catch (error) {
-    if (isAppError(error, 'invalid')) throw error;
-    output.note(messageOf(error), 'red');
-    return EXIT.unreachable;
-  }
-  try {
-    for (const note of door.notes) output.note(note);
-    return await runTurn({ ...options, prompt }, outputSchema, door, output, approvals, interruption);
-  } catch (error) {
-    output.note(messageOf(error), 'red');
-    return interruption.aborted ? EXIT.interrupted : EXIT.failed;
-  } finally {
-    await door.close();
-  }
+  const { answers } = approvals;
+  return visit(
+    {
+      open: () => openDoor(options),
+      introduction: { name: 'heddle_exec', title: 'heddle exec', answers },
+      tell: (why) => output.note(why, 'red'),
+    },
+    async (client, door) => {
+      if (!mayTakeTurns(door, output)) return EXIT.failed;
+      try {
+        return await runTurn({ ...options, prompt, outputSchema }, client, door, output, approvals, interruption);
+      } catch (error) {
+        output.note(messageOf(error), 'red');
+        return interruption.aborted ? EXIT.interrupted : EXIT.failed;
+      }
+    },
+  );
 }
 
 async function runTurn(
-  options: ExecOptions,
-  outputSchema: unknown,
+  options: Omit<ExecOptions, 'outputSchema'> & { readonly outputSchema: unknown },
+  client: Client,
   door: Door,
   output: ExecOutput,
   approvals: Approvals,
   interruption: AbortSignal,
 ): Promise<ExitCode> {
-  const client = await handshake(door, approvals, output);
-  if (!client) return EXIT.unreachable;
+  const { folder, outputSchema } = options;
   const notifications = client.notifications();
-  const place = placeOf(options, door);
+  const place = placeOf(folder, door);
   const { thread } =
     options.thread === undefined
       ? await client.request(threadStart, place)
       : await client.request(threadResume, {
           threadId: options.thread,
           excludeTurns: true,
-          ...(options.folder === undefined ? {} : place),
+          ...(folder === undefined ? {} : place),
         });
   if (process.stderr.isTTY && !options.json) output.note(`thread ${thread.id}`);
   const input = [
@@ -108,15 +107,6 @@ async function runTurn(
   return outcomeOf(ended.turn, output, approvals.hasRefused(), ended.wasDeclined);
 }
 
-async function handshake(door: Door, { answers }: Approvals, output: ExecOutput): Promise<Client | undefined> {
-  try {
-    return await connect(door.connection, { name: 'heddle_exec', title: 'heddle exec', version: VERSION, answers });
-  } catch (error) {
-    output.note(messageOf(error), 'red');
-    return undefined;
-  }
-}
-
 function schemaIn(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -133,12 +123,6 @@ function checkFiles({ folder, images, remote }: ExecOptions): void {
     throw new AppError('invalid', `\`--cd ${folder}\` is no folder; name one that exists`);
   const missing = images.find((path) => isFolder(path) !== false);
   if (missing !== undefined) throw new AppError('invalid', `\`--image ${missing}\` is no file; name one that exists`);
-}
-
-/** Another machine has other folders: there, only one that was named is meant. */
-function placeOf({ folder }: ExecOptions, { isHere }: Door): { readonly cwd?: string } {
-  if (isHere) return { cwd: resolve(folder ?? '.') };
-  return folder === undefined ? {} : { cwd: folder };
 }
 
 /** `wasDeclined`: a command was, by whomever; an interrupt declines what is open, and stays an interrupt. */

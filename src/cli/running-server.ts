@@ -1,12 +1,13 @@
 // Commands that only talk to a server: the one that was named, or the one that runs on the data directory.
 
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect } from '../client/client.ts';
+import { AppError } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import type { Connection } from '../transports/connection.ts';
-import { dataDirectoryOf, VERSION } from './environment.ts';
+import { tellOnStandardError, visit } from './entrance.ts';
+import { dataDirectoryOf } from './environment.ts';
 import { checkDoor, reachNamed, reachOwner } from './exec-door.ts';
-import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
 import { dataDirOption, single, text } from './typed.ts';
 
 export interface ServerChoice {
@@ -38,25 +39,12 @@ export function choiceOf(args: {
 /** Says on standard error why no server could be reached. Rejects as the work does. */
 export async function withServer(choice: ServerChoice, work: (client: Client) => Promise<ExitCode>): Promise<ExitCode> {
   checkDoor({ ...choice, backend: undefined, config: [] });
-  let client: Client;
-  try {
+  const introduction = { name: 'heddle_cli', title: 'heddle', experimentalApi: true };
+  const open = async () => {
     const connection = await connectionTo(choice);
-    client = await connect(connection, {
-      name: 'heddle_cli',
-      title: 'heddle',
-      version: VERSION,
-      experimentalApi: true,
-    });
-  } catch (error) {
-    if (isAppError(error, 'invalid')) throw error;
-    process.stderr.write(`heddle: ${messageOf(error)}\n`);
-    return EXIT.unreachable;
-  }
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-  }
+    return { connection, close: () => connection.close() };
+  };
+  return visit({ open, introduction, tell: tellOnStandardError }, work);
 }
 
 /** Rejects as *unavailable*, saying what to do, when there is no such server. */

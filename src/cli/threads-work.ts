@@ -1,15 +1,15 @@
 // Lists, shows and puts in order what is stored, over the running server or, when none runs, from the data directory itself.
 
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect } from '../client/client.ts';
+import { AppError } from '../base/errors.ts';
+import type { Client } from '../client/client.ts';
 import type { Item } from '../model/item.ts';
 import type { Thread } from '../model/thread.ts';
 import type { Result } from '../rpc/declare.ts';
 import { threadArchive, threadDelete, threadUnarchive } from '../threads/life-methods.ts';
 import { threadItemsList, threadList } from '../threads/list-methods.ts';
 import { threadRead } from '../threads/thread-methods.ts';
-import { VERSION } from './environment.ts';
-import { checkDoor, type Door, openDoor } from './exec-door.ts';
+import { tellOnStandardError, visit } from './entrance.ts';
+import { checkDoor, openDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { headOf } from './file-changes.ts';
 import type { ServerChoice } from './running-server.ts';
@@ -127,20 +127,8 @@ export function deleteThread(
 async function withThreads(choice: ServerChoice, work: (client: Client) => Promise<ExitCode>): Promise<ExitCode> {
   const options = { ...choice, backend: undefined, config: [] };
   checkDoor(options);
-  let door: Door;
-  try {
-    door = await openDoor(options);
-  } catch (error) {
-    if (isAppError(error, 'invalid')) throw error;
-    process.stderr.write(`heddle: ${messageOf(error)}\n`);
-    return EXIT.unreachable;
-  }
-  try {
-    const client = await connect(door.connection, { name: 'heddle_cli', version: VERSION, experimentalApi: true });
-    return await work(client);
-  } finally {
-    await door.close();
-  }
+  const introduction = { name: 'heddle_cli', experimentalApi: true };
+  return visit({ open: () => openDoor(options), introduction, tell: tellOnStandardError }, work);
 }
 
 async function* everyThread(

@@ -140,3 +140,16 @@ test('help and version are there, and start nothing', async () => {
   });
   expect(readdirSync(home)).toEqual([]);
 });
+
+test.each([
+  ['no backend', '', /no backend is chosen/g],
+  ['a configuration that cannot be used', 'backend: 5\n', /config\.yaml:\d+:\d+: /g],
+])('a turn with %s is not begun, and why is said once', async (_, config, sentence) => {
+  const data = scratch();
+  if (config !== '') writeFileSync(join(data, 'config.yaml'), config);
+  const { code, stdout, stderr } = await run(['exec', '--json', 'say hello', '--data-dir', data]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect([...stderr.matchAll(sentence)]).toHaveLength(1);
+  expect(stderr).not.toMatch(/failed/);
+  expect((await run(['threads', 'list', '--data-dir', data])).stdout).not.toContain('say hello');
+});
