@@ -13,6 +13,7 @@ import { doctorCommand } from './doctor.ts';
 import { VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { readable } from './help-text.ts';
 import { historyCommand } from './history.ts';
 import { helpFor, misread } from './misread.ts';
 import { policyCommand } from './policy.ts';
@@ -52,6 +53,22 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
 
 async function dispatch(argv: readonly string[]): Promise<ExitCode> {
   const outcome: Outcome = { code: EXIT.done };
+  const width = Math.min(process.stdout.columns || WIDEST, WIDEST);
+  const text = await parsed(argv, outcome, width);
+  if (text !== '') process.stdout.write(`${text}\n`);
+  return outcome.code;
+}
+
+/** Runs the command; the help or the version in its place, where that was asked for. */
+export async function parsed(argv: readonly string[], outcome: Outcome, width: number): Promise<string> {
+  let text = '';
+  await parser(argv, outcome, width).parseAsync([...argv], {}, (_error: unknown, _args: unknown, said: string) => {
+    text = readable(said, width);
+  });
+  return text;
+}
+
+function parser(argv: readonly string[], outcome: Outcome, width: number): Argv {
   const cli = yargs([...argv])
     .scriptName('heddle')
     .usage('$0 <command>\n\nApp server for coding agents: durable threads, streamed turns, any model provider')
@@ -68,7 +85,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
     .strict()
     .recommendCommands()
     .demandCommand(1, 'no command was given; `heddle app-server` starts a server, `heddle exec "…"` runs one turn')
-    .wrap(Math.min(process.stdout.columns ?? WIDEST, WIDEST))
+    .wrap(width)
     .exitProcess(false)
     .fail((text: string | null, error: unknown) => {
       throw isMisread(error) || !error
@@ -76,8 +93,7 @@ async function dispatch(argv: readonly string[]): Promise<ExitCode> {
         : error;
     });
   for (const add of COMMANDS) add(cli, outcome);
-  await cli.parseAsync();
-  return outcome.code;
+  return cli;
 }
 
 /** Where the command that ran leaves its exit code. */
