@@ -29,8 +29,10 @@ export interface McpDeed {
   readonly hints: McpFacts['hints'];
   /** Settles once there is nobody left to call. */
   gone?(): Promise<void>;
-  /** What is asked before it, where this is configured for its server. */
-  mode(configured: ToolApproval): ToolApproval;
+  /** What is asked before it, as it is configured now. */
+  mode(): ToolApproval;
+  /** It asks every server there is, and belongs to none. */
+  readonly isOfAllServers?: true;
   run(options: CallOptions): Promise<CallAnswer>;
 }
 
@@ -47,7 +49,7 @@ export function toolDeed(servers: ServerSet, { server, tool, arguments: given }:
       ...(openWorldHint === undefined ? {} : { openWorld: openWorldHint }),
     },
     gone: () => servers.gone(server),
-    mode: (configured) => configured,
+    mode: () => entry?.server.approvalOf(tool) ?? 'auto',
     run: (options) => servers.call(server, { tool, arguments: given }, options),
   };
 }
@@ -59,15 +61,13 @@ const MAX_PROGRESS_TEXT = 2_000;
 export class McpToolCall {
   readonly #port: TurnPort;
   readonly #parts: ToolParts;
-  readonly #servers: ServerSet;
   readonly #call: McpCall;
   readonly #deed: McpDeed;
   readonly #signal: AbortSignal;
 
-  constructor(port: TurnPort, parts: ToolParts, servers: ServerSet, call: McpCall, deed: McpDeed, signal: AbortSignal) {
+  constructor(port: TurnPort, parts: ToolParts, call: McpCall, deed: McpDeed, signal: AbortSignal) {
     this.#port = port;
     this.#parts = parts;
-    this.#servers = servers;
     this.#call = call;
     this.#deed = deed;
     this.#signal = signal;
@@ -89,16 +89,20 @@ export class McpToolCall {
   }
 
   #decide(): Verdict {
-    const { server, tool: name } = this.#call;
     const { approvalPolicy: policy, sandboxPolicy: sandbox } = this.#port.settings();
-    const configured = this.#servers.entries.find((each) => each.server.name === server)?.server;
     return decideMcpCall({
-      ...{ policy, sandbox, mode: this.#deed.mode(configured?.approvalOf(name) ?? 'auto') },
+      ...{ policy, sandbox, mode: this.#deed.mode() },
       hints: this.#deed.hints,
       // What was accepted by others does not widen a turn that is held under the ceiling.
-      isGranted: !this.#port.isCapped() && this.#port.grants.has(toolDigest(this.#call)),
+      isGranted: !this.#port.isCapped() && this.#port.grants.has(this.#grant),
       isCapped: this.#port.isCapped(),
     });
+  }
+
+  /** Whoever accepts a tool for the session accepts it whatever it is called with. */
+  get #grant(): string {
+    const { server, tool } = this.#call;
+    return fingerprint(this.#deed.isOfAllServers ? { everyMcpServer: tool } : { mcpServer: server, tool });
   }
 
   async #ask(item: CallItem, proposal: Proposed, isStored: boolean): Promise<McpResult> {
@@ -111,7 +115,7 @@ export class McpToolCall {
     const isAsShown = proposal.operationDigest === callDigest(this.#call);
     if (!isAsShown || !isPolicyAsShown(proposal, this.#port.settings()))
       return this.#end(item, failed('what would be called is no longer what was shown'));
-    if (answer.decision !== 'accept') this.#port.grants.add(toolDigest(this.#call), 'session');
+    if (answer.decision !== 'accept') this.#port.grants.add(this.#grant, 'session');
     if (answer.decision === 'acceptAlways') await this.#remember();
     return this.#effect(item);
   }
@@ -192,6 +196,7 @@ export class McpToolCall {
       description: tool?.description?.slice(0, 4_000) ?? null,
       arguments: item.arguments,
       annotations: tool?.annotations ? { ...tool.annotations } : null,
+      ...(this.#deed.isOfAllServers ? { isOfAllServers: true } : {}),
       cwd: settings.cwd,
       reason: null,
       rule,
@@ -205,9 +210,6 @@ export class McpToolCall {
 }
 
 const callDigest = ({ server, tool, arguments: given }: McpCall): string => fingerprint({ server, tool, given });
-
-/** Whoever accepts a tool for the session accepts it whatever it is called with. */
-const toolDigest = ({ server, tool }: McpCall): string => fingerprint({ mcpServer: server, tool });
 
 const failed = (message: string): End => ({ status: 'failed', result: null, error: { message } });
 

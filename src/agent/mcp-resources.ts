@@ -3,7 +3,7 @@
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import type { CallAnswer, CallOptions } from '../mcp/call.ts';
 import type { ResourceKind, ResourcePage } from '../mcp/inventory.ts';
-import type { ServerSet } from '../mcp/server-set.ts';
+import type { ServerSet, SetEntry } from '../mcp/server-set.ts';
 import type { McpCall, McpResourceQuery } from './backend.ts';
 import type { McpDeed } from './mcp-call.ts';
 
@@ -25,10 +25,15 @@ export function resourceQuery(
   const { server, tool, arguments: given } = query;
   if (server !== null && !servers.entries.some((each) => each.server.name === server))
     return { problem: `unknown MCP server '${server}'` };
+  // All of them are asked where one of them is to be asked about.
+  const meant = ({ server: { name }, connection }: SetEntry) =>
+    server === null ? connection !== undefined : name === server;
   const deed: McpDeed = {
     described: undefined,
     hints: { readOnly: true },
-    mode: (configured) => (configured === 'prompt' ? 'prompt' : 'approve'),
+    mode: () =>
+      servers.entries.some((each) => meant(each) && each.server.approvalOf(tool) === 'prompt') ? 'prompt' : 'approve',
+    ...(server === null ? { isOfAllServers: true } : {}),
     run: (options) => answered(() => answerTo(query, servers, options)),
   };
   return { call: { server: server ?? EVERY_SERVER, tool, arguments: given }, deed };

@@ -138,14 +138,14 @@ export function createToolHost(
   const callMcp = async (itemId: ItemId, call: McpCall): Promise<McpResult> => {
     throwIfAborted(signal);
     if (!mcp) return { kind: 'failed', reason: 'this turn has no MCP servers' };
-    return callMcpServer(new McpToolCall(port, parts, mcp, call, toolDeed(mcp, call), signal), itemId, port);
+    return callMcpServer(new McpToolCall(port, parts, call, toolDeed(mcp, call), signal), itemId, port);
   };
   const askMcpResources = async (itemId: ItemId, query: McpResourceQuery): Promise<McpResult> => {
     throwIfAborted(signal);
     if (!mcp) return { kind: 'failed', reason: 'this turn has no MCP servers' };
     const asked = resourceQuery(query, mcp);
     if ('problem' in asked) return { kind: 'failed', reason: asked.problem };
-    return callMcpServer(new McpToolCall(port, parts, mcp, asked.call, asked.deed, signal), itemId, port);
+    return callMcpServer(new McpToolCall(port, parts, asked.call, asked.deed, signal), itemId, port);
   };
   const updatePlan = async (plan: Plan): Promise<void> => {
     throwIfAborted(signal);

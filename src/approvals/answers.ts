@@ -35,7 +35,7 @@ export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
     case 'userInput':
       return readUserAnswers(proposal, answer.result);
     case 'mcpToolCall':
-      return readToolConsent(answer.result);
+      return readToolConsent(proposal, answer.result);
   }
 }
 
@@ -105,14 +105,24 @@ function readUserAnswers({ questions }: ProposalOf<'userInput'>, result: unknown
 }
 
 /** In the form of an elicitation; from elsewhere than the connection also as the decision itself. */
-function readToolConsent(result: unknown): ReadAnswer<McpConsent> {
+function readToolConsent({ isOfAllServers }: ProposalOf<'mcpToolCall'>, result: unknown): ReadAnswer<McpConsent> {
+  const decision = toolDecision(result);
+  if (decision === undefined)
+    return { problem: 'the answer does not have the shape {"action": accept, decline or cancel}' };
+  const beyond = 'to remember it in a way that was not offered';
+  if (decision === 'unknown') return { decision: 'accept', leftOut: beyond };
+  return decision === 'acceptAlways' && isOfAllServers
+    ? { decision: 'acceptForSession', leftOut: beyond }
+    : { decision };
+}
+
+function toolDecision(result: unknown): McpConsent | 'unknown' | undefined {
   const plain = McpConsent().safeParse((result as { readonly decision?: unknown } | null | undefined)?.decision);
-  if (plain.success) return { decision: plain.data };
+  if (plain.success) return plain.data;
   const parsed = ElicitationAnswer().safeParse(result);
-  if (!parsed.success) return { problem: 'the answer does not have the shape {"action": accept, decline or cancel}' };
+  if (!parsed.success) return undefined;
   const { action, _meta } = parsed.data;
-  if (action !== 'accept' || _meta?.persist === undefined || _meta.persist === null) return { decision: action };
-  if (_meta.persist === 'session') return { decision: 'acceptForSession' };
-  if (_meta.persist === 'always') return { decision: 'acceptAlways' };
-  return { decision: 'accept', leftOut: 'to remember it in a way that was not offered' };
+  if (action !== 'accept' || _meta?.persist === undefined || _meta.persist === null) return action;
+  if (_meta.persist === 'session') return 'acceptForSession';
+  return _meta.persist === 'always' ? 'acceptAlways' : 'unknown';
 }

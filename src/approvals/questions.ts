@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { displayCommand } from '../children/shell-quote.ts';
-import type { Permissions, Proposal, ProposalOf } from '../model/approval.ts';
+import { McpConsent, type Permissions, type Proposal, type ProposalOf } from '../model/approval.ts';
 import type { ThreadId } from '../model/ids.ts';
 import {
   commandApproval,
@@ -48,7 +48,7 @@ export function approvalRequest(
 
 /** The decisions of which one is the answer; undefined: the answer has another form. */
 export function availableDecisions(proposal: Proposal, { mayRemember }: Recipient): Decisions | undefined {
-  if (proposal.kind === 'fileChange' || proposal.kind === 'mcpToolCall') return [...FileDecision().options];
+  if (proposal.kind === 'fileChange') return [...FileDecision().options];
   if (proposal.kind === 'terminalInput') return ['accept', 'acceptForSession', 'decline', 'cancel'];
   if (proposal.kind !== 'command') return undefined;
   if (proposal.sandbox === 'unavailable') return ['accept', 'decline', 'cancel'];
@@ -59,6 +59,14 @@ export function availableDecisions(proposal: Proposal, { mayRemember }: Recipien
       : [];
   return ['accept', 'acceptForSession', ...rule, 'decline', 'cancel'];
 }
+
+/** Those of a call of a tool, where it is answered by one of them instead of in the form of an elicitation. */
+export function toolDecisions(proposal: ProposalOf<'mcpToolCall'>, recipient: Recipient): readonly McpConsent[] {
+  return McpConsent().options.filter((each) => each !== 'acceptAlways' || mayRememberTool(proposal, recipient));
+}
+
+const mayRememberTool = ({ isOfAllServers }: ProposalOf<'mcpToolCall'>, { mayRemember }: Recipient): boolean =>
+  mayRemember && !isOfAllServers;
 
 /** What every question says of its place in the thread. */
 const placeOf = (threadId: ThreadId, { turnId, itemId }: Proposal) => ({ threadId, turnId, itemId });
@@ -174,7 +182,7 @@ function userInputParams(threadId: ThreadId, proposal: ProposalOf<'userInput'>):
 function mcpToolCallParams(
   threadId: ThreadId,
   proposal: ProposalOf<'mcpToolCall'>,
-  { mayRemember }: Recipient,
+  recipient: Recipient,
 ): ParamsOf<typeof elicitationRequest> {
   const { turnId, itemId, server, tool, title, description, annotations, rule } = proposal;
   return {
@@ -185,7 +193,7 @@ function mcpToolCallParams(
     mode: 'form',
     _meta: {
       codex_approval_kind: 'mcp_tool_call',
-      persist: mayRemember ? ['session', 'always'] : ['session'],
+      persist: mayRememberTool(proposal, recipient) ? ['session', 'always'] : ['session'],
       tool_name: tool,
       ...(annotations === null ? {} : { tool_annotations: annotations }),
       ...(title === null ? {} : { tool_title: title }),

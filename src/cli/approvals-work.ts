@@ -86,7 +86,8 @@ const decisionsOf = ({ method, params, availableDecisions }: Pending) =>
 function typedDecisions(offered: readonly unknown[]): ReadonlyMap<string, string | Record<string, unknown>> {
   const typed: [string, string | Record<string, unknown>][] = [];
   for (const each of offered) {
-    if (typeof each === 'string') typed.push([each, each]);
+    if (each === 'acceptAlways') typed.push(['always', each]);
+    else if (typeof each === 'string') typed.push([each, each]);
     else if (typeof each === 'object' && each !== null) typed.push(['always', { ...each }]);
   }
   return new Map(typed);

@@ -10,7 +10,7 @@ import { treeOf } from './command-tree.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
-import { VERSION } from './environment.ts';
+import { checkEnvironment, VERSION } from './environment.ts';
 import { execCommand } from './exec.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { readable } from './help-text.ts';
@@ -44,6 +44,7 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
   try {
     if (argv[0] === 'completion' && argv[1] === 'words')
       return await (await import('./completion-work.ts')).completeWords(treeOf(COMMANDS), argv.slice(2));
+    checkEnvironment();
     return await dispatch(argv);
   } catch (error) {
     process.stderr.write(complaintOf(error, helpFor(treeOf(COMMANDS), argv)));

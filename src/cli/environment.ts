@@ -19,6 +19,16 @@ export function dataDirectoryOf(flag: string | undefined): string {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** Throws as *invalid* for a variable of ours with a value that means nothing; an empty one is none. */
+export function checkEnvironment(environment: Readonly<Record<string, string | undefined>> = process.env): void {
+  const known = { HEDDLE_LOG: LOG_LEVELS, HEDDLE_VALIDATE: ['0', '1'] } as const;
+  for (const [name, values] of Object.entries(known)) {
+    const value = environment[name];
+    if (value && !values.some((each) => each === value))
+      throw new AppError('invalid', `\`${name}=${value}\` means nothing; choose ${values.join(', ')}`);
+  }
+}
+
 /** To standard error, at the level of `HEDDLE_LOG`; by default only what somebody should look at. */
 export function processLog(): Log {
   const level = LOG_LEVELS.find((known) => known === process.env.HEDDLE_LOG);

@@ -10,11 +10,10 @@ import {
 } from '../approvals/requests.ts';
 import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
+import { choicesOf, choiceTyped, type Decision, promptOf } from './choices.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
 import { visible } from './terminal.ts';
-
-type Decision = Result<typeof fileChangeApproval>['decision'];
 
 export interface Approvals {
   readonly answers: Readonly<Record<string, Answer>>;
@@ -81,24 +80,12 @@ async function askInWords(
   return { answers };
 }
 
-const CHOICES: readonly { readonly key: string; readonly decision: Decision; readonly label: string }[] = [
-  { key: 'y', decision: 'accept', label: '[y] yes' },
-  { key: 's', decision: 'acceptForSession', label: '[s] yes, for this session' },
-  { key: 'n', decision: 'decline', label: '[n] no' },
-  { key: 'c', decision: 'cancel', label: '[c] no, and stop the turn' },
-];
-
 async function ask(question: Question, asking: Asking, output: ExecOutput, signal: AbortSignal): Promise<Decision> {
   for (const line of question.lines(asking.width)) output.note(line, 'yellow');
-  const offered = CHOICES.filter(({ decision }) => question.availableDecisions.includes(decision));
-  const labels = offered.map(({ label }) => label);
-  const oneLine = labels.join('  ');
-  const prompt = `${oneLine.length + 2 > asking.width ? labels.join('\n') : oneLine}: `;
+  const choices = choicesOf(question);
+  const prompt = promptOf(choices, asking);
   for (;;) {
-    const typed = (await asking.prompt(prompt, signal)).trim().toLowerCase();
-    const chosen = offered.find(
-      ({ key }) => key === typed || (typed === 'yes' && key === 'y') || (typed === 'no' && key === 'n'),
-    );
+    const chosen = choiceTyped(choices, await asking.prompt(prompt, signal));
     if (chosen) return chosen.decision;
   }
 }

@@ -118,7 +118,7 @@ function permissionsQuestion({ permissions, reason }: PermissionsQuestion): Ques
 }
 
 /** What was asked for, or nothing of it. */
-export function grantOf(params: unknown, decision: string): z.input<ReturnType<typeof WireGrant>> {
+export function grantOf(params: unknown, decision: unknown): z.input<ReturnType<typeof WireGrant>> {
   const { permissions } = permissionsApproval.params().parse(params);
   if (decision !== 'accept' && decision !== 'acceptForSession') return { permissions: {}, scope: 'turn' };
   return { permissions, scope: decision === 'accept' ? 'turn' : 'session' };
@@ -146,13 +146,22 @@ function elicitationQuestion(question: Elicitation): Question {
     ...folded(`asked because ${visible(evidence.rule)}`, width),
     'It would run OUTSIDE the sandbox.',
   ];
-  return { about: call, lines, availableDecisions: ['accept', 'acceptForSession', 'decline', 'cancel'] };
+  return { about: call, lines, availableDecisions: ['accept', ...rememberedBy(_meta?.persist), 'decline', 'cancel'] };
+}
+
+const PERSISTENCE = { session: 'acceptForSession', always: 'acceptAlways' } as const;
+
+/** The ways in which an acceptance may be remembered, as decisions. */
+function rememberedBy(persist: unknown): readonly string[] {
+  const offered: readonly unknown[] = Array.isArray(persist) ? persist : [];
+  return (['session', 'always'] as const).flatMap((each) => (offered.includes(each) ? [PERSISTENCE[each]] : []));
 }
 
 /** In the form in which MCP servers are answered. */
-export function elicitationAnswerOf(decision: string): z.input<ReturnType<typeof ElicitationAnswer>> {
+export function elicitationAnswerOf(decision: unknown): z.input<ReturnType<typeof ElicitationAnswer>> {
   if (decision === 'accept') return { action: 'accept', content: {} };
-  if (decision === 'acceptForSession') return { action: 'accept', content: {}, _meta: { persist: 'session' } };
+  const persist = (['session', 'always'] as const).find((each) => PERSISTENCE[each] === decision);
+  if (persist !== undefined) return { action: 'accept', content: {}, _meta: { persist } };
   return { action: decision === 'cancel' ? 'cancel' : 'decline', content: null };
 }
 

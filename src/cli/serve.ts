@@ -6,7 +6,7 @@ import { unlessAborted } from '../base/signals.ts';
 import { listenAt } from '../transports/address.ts';
 import type { Accept, Listener } from '../transports/connection.ts';
 import { backendLines, listeningLines } from './announcement.ts';
-import { processLog, VERSION, validatesResults } from './environment.ts';
+import { checkEnvironment, processLog, VERSION, validatesResults } from './environment.ts';
 import { complaintOf, EXIT, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { probeHistory } from './history-probe.ts';
 import { watchForIdleness } from './idle-end.ts';
@@ -23,6 +23,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 /** Settles when the server has ended; the process should exit then. */
 export async function serve(flags: ServerFlags): Promise<ExitCode> {
   try {
+    checkEnvironment();
     if (flags.isShared) {
       const shared = await (await import('./shared.ts')).share(flags);
       if (shared !== undefined) return shared;

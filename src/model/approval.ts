@@ -145,6 +145,8 @@ const McpToolCallProposal = schema(() =>
     arguments: z.unknown(),
     /** What the server says of its tool, as it came. */
     annotations: z.record(z.string(), z.unknown()).nullable(),
+    /** It is of no one server, so that no setting can remember an answer. */
+    isOfAllServers: z.literal(true).optional(),
     /** Why people are asked, in words for them. */
     rule: z.string(),
   }),

@@ -1,7 +1,7 @@
 // The questions of threads that stand, as they are told to those who may answer them.
 
 import type { ApprovalBroker } from '../approvals/broker.ts';
-import { approvalRequest, availableDecisions } from '../approvals/questions.ts';
+import { approvalRequest, availableDecisions, toolDecisions } from '../approvals/questions.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { PendingApproval, Proposal } from '../model/approval.ts';
 import type { ThreadId } from '../model/ids.ts';
@@ -62,7 +62,8 @@ export class PendingApprovals {
 export function pendingOf({ threadId, proposal }: Asked, principal: Principal): PendingApproval {
   const recipient = { mayRemember: principal.permissions.has('admin') };
   const { method, params } = approvalRequest(threadId, proposal, recipient);
-  const decisions = availableDecisions(proposal, recipient);
+  const decisions =
+    proposal.kind === 'mcpToolCall' ? toolDecisions(proposal, recipient) : availableDecisions(proposal, recipient);
   return {
     approvalId: proposal.id,
     threadId,
@@ -72,7 +73,7 @@ export function pendingOf({ threadId, proposal }: Asked, principal: Principal): 
     nonce: proposal.nonce,
     requestedAtMs: proposal.startedAtMs,
     expiresAt: Math.floor(proposal.expiresAtMs / 1000),
-    ...(decisions ? { availableDecisions: decisions } : {}),
+    ...(decisions ? { availableDecisions: [...decisions] } : {}),
     method,
     params: { ...params },
   };

@@ -39,6 +39,22 @@ test('an approval is asked in between, and answered by a key', async () => {
   await chat.shown(/outside\r\n[\s\S]*Done\.\r\n> $/);
 });
 
+test('always keeps a rule: what it covers is not asked about again, in another conversation neither', async () => {
+  const data = scratch();
+  const chat = chatOn(data);
+  await chat.shown(PROMPT);
+  chat.type('run! echo outside\r');
+  await chat.shown(/\[a\] yes, and always what begins with: [\s\S]*\[n\] no[\s\S]*: $/);
+  chat.type('always\r');
+  await chat.shown(/outside\r\n[\s\S]*Done\.\r\n> $/);
+  chat.type('/quit\r');
+  expect(await chat.ended).toBe(0);
+  const again = chatOn(data);
+  await again.shown(PROMPT);
+  again.type('run! echo outside\r');
+  expect(await again.shown(/outside\r\n[\s\S]*Done\.\r\n> $/)).not.toContain('approval:');
+});
+
 test('Ctrl-C stops what runs, and ends the conversation where nothing does', async () => {
   const chat = chatOn(scratch());
   await chat.shown(PROMPT);

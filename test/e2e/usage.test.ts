@@ -153,3 +153,14 @@ test.each([
   expect(stderr).not.toMatch(/failed/);
   expect((await run(['threads', 'list', '--data-dir', data])).stdout).not.toContain('say hello');
 });
+
+test.each([[['app-server']], [['exec', 'say hello']], [['doctor']], [['threads', 'list']]])(
+  'a variable with a value that means nothing is refused by heddle %j',
+  async (args) => {
+    const data = join(scratch(), 'data');
+    const options = { environment: { HEDDLE_LOG: 'nonsense' } };
+    const { code, stdout, stderr } = await run([...args, '--data-dir', data], options);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^heddle: `HEDDLE_LOG=nonsense` means nothing; choose trace, .*\ntry: heddle /);
+  },
+);

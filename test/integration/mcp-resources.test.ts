@@ -1,5 +1,6 @@
 // Resources of MCP servers, as a model finds and reads them.
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -95,5 +96,55 @@ describe('resources are', () => {
     await completed(client, turnId);
     const [item] = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
     expect(said(item)).toMatchObject({ contents: [{ text: 'hello resource' }] });
+  });
+
+  const LIST_ALL = 'call list_mcp_resources {}';
+  const careful = { default_tools_approval_mode: 'prompt' };
+
+  async function asking(mcp_servers: object, text: string) {
+    const server = await startApp({ config: { mcp_servers } });
+    const client = await server.connect({ experimentalApi: true });
+    const threadId = await startThread(client, { cwd: server.workspace, approvalPolicy: 'on-request' });
+    for (const name of Object.keys(mcp_servers))
+      await client.notified(
+        'mcpServer/startupStatus/updated',
+        (params) => params.name === name && params.status === 'ready',
+      );
+    const settings = () => readFile(join(server.dataDirectory, 'config.yaml'), 'utf8');
+    const before = await settings();
+    const turnId = await startTurn(client, threadId, text);
+    const stays = async () => expect(await settings()).toBe(before);
+    return { client, threadId, turnId, stays };
+  }
+
+  test('asked of all servers, of which one is to be asked about: asked, for the session at most, and no setting is written', async () => {
+    const servers = { demo: { ...demo, ...careful }, plain };
+    const { client, threadId, turnId, stays } = await asking(servers, `${LIST_ALL}\n\n${LIST_ALL}`);
+    const question = await client.asked();
+    expect(question.params).toMatchObject({
+      serverName: 'codex',
+      _meta: { tool_name: 'list_mcp_resources', persist: ['session'] },
+    });
+    question.answer({ action: 'accept', content: {}, _meta: { persist: 'always' } });
+    expect((await client.notified('warning')).message).toMatch(/does not count: .*not offered/);
+    await completed(client, turnId);
+    const calls = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
+    expect(calls.map(({ status }) => status)).toEqual(['completed', 'completed']);
+    await stays();
+  });
+
+  test('a server that has the name of all of them together is another one', async () => {
+    const tools = { list_mcp_resources: { approval_mode: 'auto' } };
+    const servers = { codex: { ...plain, ...careful, tools }, demo: { ...demo, ...careful } };
+    const { client, threadId, turnId, stays } = await asking(servers, LIST_ALL);
+    (await client.asked()).answer({ action: 'accept', content: {}, _meta: { persist: 'session' } });
+    await completed(client, turnId);
+    await stays();
+    const own = await asking({ codex: { ...plain, ...careful } }, 'call list_mcp_resources {"server":"codex"}');
+    const question = await own.client.asked();
+    expect(question.params._meta).toMatchObject({ persist: ['session', 'always'] });
+    question.answer({ action: 'decline', content: null });
+    await completed(own.client, own.turnId);
+    expect(threadId).not.toBe(own.threadId);
   });
 });

@@ -67,7 +67,12 @@ const SERVER_QUESTION = {
 
 const TOOL_QUESTION = {
   ...SERVER_QUESTION,
-  _meta: { tool_name: 'remove', tool_params: { id: 'T-1' }, tool_description: 'Removes a ticket' },
+  _meta: {
+    persist: ['session', 'always'],
+    tool_name: 'remove',
+    tool_params: { id: 'T-1' },
+    tool_description: 'Removes a ticket',
+  },
   heddle: { ...FILE_QUESTION.heddle, itemId: 'i' },
 };
 
@@ -177,6 +182,7 @@ test('without anybody there no file is changed', async () => {
 test.each([
   ['y', { action: 'accept', content: {} }],
   ['s', { action: 'accept', content: {}, _meta: { persist: 'session' } }],
+  ['a', { action: 'accept', content: {}, _meta: { persist: 'always' } }],
   ['n', { action: 'decline', content: null }],
   ['c', { action: 'cancel', content: null }],
 ])('a call of a tool of an MCP server is shown whole; %s is %j', async (typed, expected) => {
@@ -200,4 +206,28 @@ test('without anybody to ask a call of a tool is declined, and named', async () 
   expect(await answerServer(TOOL_QUESTION)).toEqual({ action: 'decline', content: null });
   expect(shown.join('\n')).toMatch(/declined, because nobody is here to ask: .*\/remove/);
   expect(approvals.hasRefused()).toBe(true);
+});
+
+test('what is offered for good is offered in words, with the rule that would be kept, and only then', async () => {
+  const rule = { acceptWithExecpolicyAmendment: { execpolicy_amendment: ['npm', 'run', 'a b\u001b[8m'] } };
+  const offered = { ...QUESTION, availableDecisions: ['accept', 'acceptForSession', rule, 'decline', 'cancel'] };
+  const { shown, answer } = stage(['always']);
+  expect(await answer(offered)).toEqual({ decision: rule });
+  expect(shown.slice(-5)).toEqual([
+    '[y] yes',
+    '[s] yes, for this session',
+    "[a] yes, and always what begins with: npm run 'a b\\u001b[8m'",
+    '[n] no',
+    '[c] no, and stop the turn: ',
+  ]);
+  const without = stage(['a', 'n']);
+  expect(await without.answer(QUESTION)).toEqual({ decision: 'decline' });
+  expect(without.shown.join()).not.toContain('always');
+});
+
+test('a tool is not offered for longer than its question allows', async () => {
+  const { shown, answerServer } = stage(['a', 's', 'y']);
+  const once = { ...TOOL_QUESTION, _meta: { ...TOOL_QUESTION._meta, persist: undefined } };
+  expect(await answerServer(once)).toEqual({ action: 'accept', content: {} });
+  expect(shown.join()).not.toMatch(/session|always/);
 });
