@@ -30,11 +30,11 @@ test('an approval is asked in between, and answered by a key', async () => {
   const chat = chatOn(scratch());
   await chat.shown(PROMPT);
   chat.type('run! echo outside\r');
-  await chat.shown(/\[y\] yes.*: /);
+  await chat.shown(/\[y\] yes[\s\S]*: $/);
   chat.type('n\r');
   await chat.shown(/declined: it did not run[\s\S]*> $/);
   chat.type('run! echo outside\r');
-  await chat.shown(/\[y\] yes.*: /);
+  await chat.shown(/\[y\] yes[\s\S]*: $/);
   chat.type('y\r');
   await chat.shown(/outside\r\n[\s\S]*Done\.\r\n> $/);
 });
