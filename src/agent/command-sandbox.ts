@@ -26,6 +26,7 @@ function widened(policy: SandboxPolicy, { network, read, write }: Permissions): 
     ...(isReadOnly ? { mode: 'workspace-write', excludeTmpdir: true, excludeSlashTmp: true } : {}),
     writableRoots: [...new Set([...policy.writableRoots, ...write])],
     workspace: [...new Set([...policy.workspace, ...read, ...write])],
+    ...(policy.readable ? { readable: { ...policy.readable, paths: [...policy.readable.paths, ...read] } } : {}),
     network: policy.network || network,
   };
 }

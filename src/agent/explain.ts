@@ -8,6 +8,7 @@ import { proposedAmendment, shellCommand } from '../children/shell-command.ts';
 import { loadShellParser } from '../children/shell-line.ts';
 import { realPathOf } from '../fs/containment.ts';
 import { reachOf, type Standing } from './patch/reach.ts';
+import { permissionsOf } from './permissions.ts';
 import type { ToolParts } from './tools.ts';
 import { decideFiles, decideLine, type Judged } from './verdicts.ts';
 
@@ -48,7 +49,7 @@ export async function explainFiles(
   given: readonly string[],
 ): Promise<FilesExplanation> {
   const settings = turn.settings();
-  const reach = await reachOf(settings, parts.hidden, turn.isCapped());
+  const reach = await reachOf(settings, parts.hidden, turn.isCapped(), permissionsOf(turn));
   const files = await Promise.all(
     given.map(async (path) => {
       const real = await placeOf(resolve(settings.cwd, path));

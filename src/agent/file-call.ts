@@ -19,6 +19,7 @@ import { type FileChange, PatchProblem } from './patch/change.ts';
 import { type FilePlan, planChanges } from './patch/plan.ts';
 import { reachOf } from './patch/reach.ts';
 import type { TurnDiff } from './patch/turn-diff.ts';
+import { permissionsOf } from './permissions.ts';
 import type { ToolParts } from './tools.ts';
 import { changeDigest, decideFiles } from './verdicts.ts';
 
@@ -74,7 +75,7 @@ export class FileChangeCall {
   async #plan(): Promise<FilePlan | { readonly problem: string }> {
     const settings = this.#port.settings();
     try {
-      const reach = await reachOf(settings, this.#parts.tools.hidden, this.#port.isCapped());
+      const reach = await reachOf(settings, this.#parts.tools.hidden, this.#port.isCapped(), permissionsOf(this.#port));
       return await planChanges(this.#changes, settings.cwd, reach);
     } catch (error) {
       if (error instanceof PatchProblem) return { problem: error.message };

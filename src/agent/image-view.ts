@@ -11,6 +11,7 @@ import type { ItemId } from '../model/ids.ts';
 import type { ItemOf } from '../model/item.ts';
 import type { ImageResult } from './backend.ts';
 import { reachOf } from './patch/reach.ts';
+import { permissionsOf } from './permissions.ts';
 
 /** Characters of the images that the calls of one turn show; what is shown stays in the model's view, and in memory with it. */
 const MAX_SHOWN = 64 * 1024 * 1024;
@@ -43,7 +44,7 @@ async function viewImage(
 ): Promise<ImageResult> {
   const settings = port.settings();
   const path = resolve(settings.cwd, given);
-  const reach = await reachOf(settings, hidden, port.isCapped());
+  const reach = await reachOf(settings, hidden, port.isCapped(), permissionsOf(port));
   let url: string;
   try {
     url = await readImage(path, (real) => reach.standing(real) !== 'hidden');

@@ -71,7 +71,7 @@ export async function wantedPermissions(
 ): Promise<Permissions | { readonly problem: string }> {
   const settings = port.settings();
   if (!settings.hasEnvironment) return { problem: 'this thread has no environment' };
-  const reach = await reachOf(settings, parts.hidden, port.isCapped());
+  const reach = await reachOf(settings, parts.hidden, port.isCapped(), 'askable');
   const places = async (paths: readonly string[]): Promise<string[]> => {
     const real = await Promise.all(paths.map((path) => realPathOf(resolve(settings.cwd, path))));
     return [...new Set(real)];

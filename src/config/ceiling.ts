@@ -1,7 +1,7 @@
 // The operator's ceiling over threads of remote principals: what is wider is forbidden, never narrowed in silence.
 
 import { AppError } from '../base/errors.ts';
-import { type ApprovalPolicy, type HeldPolicy, hasNetwork, rulesOf } from '../model/policy.ts';
+import { type ApprovalPolicy, type HeldPolicy, hasNetwork, type ProfileRules, rulesOf } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import { isWithin, modeOfPolicy, profileOf } from './profiles.ts';
 import type { Config } from './schema.ts';
@@ -62,7 +62,24 @@ function keepsDenied(config: Config, policy: HeldPolicy): boolean {
   const held = rulesOf(policy);
   const isHeld = (paths: readonly string[], among: readonly string[] = []) =>
     paths.every((path) => among.includes(path));
-  return isHeld(wanted.denied, held?.denied) && isHeld(wanted.workspace.denied, held?.workspace.denied);
+  return (
+    isHeld(wanted.denied, held?.denied) &&
+    isHeld(wanted.workspace.denied, held?.workspace.denied) &&
+    isHeld(wanted.patterns?.denied ?? [], held?.patterns?.denied) &&
+    isHeld(wanted.patterns?.workspace ?? [], held?.patterns?.workspace) &&
+    depthOf(wanted) <= depthOf(held) &&
+    showsNoMore(wanted.readable, held?.readable)
+  );
+}
+
+const depthOf = (rules: ProfileRules | undefined): number =>
+  rules?.patterns ? (rules.patterns.depth ?? Number.POSITIVE_INFINITY) : 0;
+
+function showsNoMore(wanted: ProfileRules['readable'], held: ProfileRules['readable']): boolean {
+  if (!wanted) return true;
+  if (!held || (held.isMinimal && !wanted.isMinimal)) return false;
+  const isAmong = (paths: readonly string[], among: readonly string[]) => paths.every((path) => among.includes(path));
+  return isAmong(held.paths, wanted.paths) && isAmong(held.workspace, wanted.workspace);
 }
 
 /** How seldom people are asked. */

@@ -34,7 +34,7 @@ const ProfileTable = () =>
     extends: z.string().nullish(),
     workspace_roots: z.record(z.string(), z.boolean()).nullish(),
     filesystem: z
-      .object({ allow_limited_git_writes: z.boolean().nullish(), glob_scan_max_depth: z.int().nullish() })
+      .object({ allow_limited_git_writes: z.boolean().nullish(), glob_scan_max_depth: z.int().min(1).nullish() })
       .catchall(z.union([Access(), z.record(z.string(), Access())]))
       .nullish(),
     network: NetworkTable().nullish(),
@@ -50,6 +50,8 @@ export interface Profile {
   readonly files: ReadonlyMap<string, Access>;
   readonly workspace: ReadonlyMap<string, Access>;
   readonly allowsGitWrites: boolean;
+  /** Levels of folders that are looked through for what patterns match; null: all. */
+  readonly scanDepth: number | null;
   readonly network: NetworkTable;
 }
 
@@ -58,9 +60,12 @@ export class ProfileFault extends Error {
   override readonly name = 'ProfileFault';
 }
 
+/** Throws a `ProfileFault` that says which part of a profile cannot be enforced. */
+export type Refuse = (what: string) => never;
+
 const WORKSPACE_NAMES: readonly string[] = [':workspace_roots', ':project_roots'];
 
-const EMPTY = { extends: null, description: null, roots: [], allowsGitWrites: false, network: {} };
+const EMPTY = { extends: null, description: null, roots: [], allowsGitWrites: false, scanDepth: null, network: {} };
 const READ_ONLY: Profile = { ...EMPTY, id: ':read-only', files: new Map([[':root', 'read']]), workspace: new Map() };
 const WORKSPACE: Profile = {
   ...READ_ONLY,
@@ -99,7 +104,7 @@ export function readProfile(
 }
 
 function merged(id: string, table: z.output<ReturnType<typeof ProfileTable>>, parent: Profile | undefined): Profile {
-  const { allow_limited_git_writes, glob_scan_max_depth: _, ...entries } = table.filesystem ?? {};
+  const { allow_limited_git_writes, glob_scan_max_depth, ...entries } = table.filesystem ?? {};
   const files = new Map(parent?.files);
   let workspace = new Map(parent?.workspace);
   for (const [name, access] of Object.entries(entries)) {
@@ -122,6 +127,7 @@ function merged(id: string, table: z.output<ReturnType<typeof ProfileTable>>, pa
     files,
     workspace,
     allowsGitWrites: allow_limited_git_writes ?? parent?.allowsGitWrites ?? false,
+    scanDepth: glob_scan_max_depth ?? parent?.scanDepth ?? null,
     network: mergedNetwork(parent?.network ?? {}, table.network ?? {}),
   };
 }

@@ -71,6 +71,28 @@ export const ProfileRules = schema(() =>
       readOnly: z.array(z.string()),
       denied: z.array(z.string()),
     }),
+    /** What they match of that which is there when a command starts is denied as well. */
+    patterns: z
+      .object({
+        /** Absolute. */
+        denied: z.array(z.string()),
+        /** Of each folder that the thread works in, relative to it. */
+        workspace: z.array(z.string()),
+        /** Levels of folders that are looked through; null: all. */
+        depth: z.int().nullable(),
+      })
+      .optional(),
+    /** Nothing else can be read, but what may be written. Absent: all that is not denied. */
+    readable: z
+      .object({
+        /** Absolute. */
+        paths: z.array(z.string()),
+        /** Of each folder that the thread works in, relative to it; `.` is all of it. */
+        workspace: z.array(z.string()),
+        /** Also what programs of the system need. */
+        isMinimal: z.boolean(),
+      })
+      .optional(),
     /** Null: as the policy says. */
     network: NetworkRules().nullable(),
   }),

@@ -2,7 +2,8 @@
 
 import { tmpdir } from 'node:os';
 import { type HeldPolicy, rulesOf } from '../model/policy.ts';
-import { type SandboxPolicy as Confinement, ruledPaths } from '../sandbox/policy.ts';
+import type { SandboxPolicy as Confinement } from '../sandbox/policy.ts';
+import { ruledPaths } from '../sandbox/ruled-paths.ts';
 
 /**
  * `roots`: the workspace, visible wherever it lies, and writable under `workspaceWrite` beside the roots that the policy names. `hidden`: what no sandboxed
@@ -14,12 +15,14 @@ export function confinementOf(
   hidden: readonly string[],
   places?: Readonly<Record<string, string>>,
 ): Confinement {
-  const { denied, readOnly, writable } = ruledPaths(policy, roots, places);
+  const { denied, readOnly, writable, patterns, readable } = ruledPaths(policy, roots, places);
   const hosts = rulesOf(policy)?.network;
   const base = {
     hidden,
     ...(denied.length > 0 ? { denied } : {}),
     ...(readOnly.length > 0 ? { readOnly } : {}),
+    ...(patterns ? { patterns } : {}),
+    ...(readable ? { readable } : {}),
     ...(hosts ? { hosts } : {}),
     workspace: roots,
     ...(places ? { places } : {}),

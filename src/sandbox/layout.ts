@@ -1,24 +1,31 @@
 // The paths of a policy as they are on this machine now, or why no command may run on them.
 
 import { dirname, join, relative, resolve } from 'node:path';
+import { type Area, type Cover, coversOf } from './covers.ts';
 import { type KnownPlaces, locate, type Place, refusal } from './places.ts';
 import { isCovered, isWithin, type SandboxPolicy } from './policy.ts';
 import { type PrivateFolders, refuseFolderOfSockets } from './private-folders.ts';
 import { protectedBelow } from './protected.ts';
+import { type Shown, shownBy } from './shown.ts';
 
 /** All of them real paths. */
 export interface Layout {
   readonly cwd: string;
   readonly workspace: readonly string[];
+  /** Nothing else can be read, but what may be written; undefined: all that is not hidden. */
+  readonly shown: Pick<Shown, 'paths' | 'links'> | undefined;
   readonly writable: readonly string[];
   /** Folders below writable ones on the way to something in this layout: who renames them would uncover it for the next command. */
   readonly pinned: readonly string[];
   readonly protected: readonly string[];
   /** All protected names below the writable folders: where one is missing, it must not be made. */
   readonly reserved: readonly string[];
-  readonly hidden: readonly { readonly path: string; readonly isFolder: boolean }[];
+  readonly hidden: readonly Cover[];
   readonly tmpdir: string | undefined;
 }
+
+/** Each of them is a mount, and each mount costs more than the last. */
+const MOST_PINNED = 300;
 
 interface Root extends Place {
   readonly given: string;
@@ -35,15 +42,18 @@ export async function layoutOf(
   const workspace = await rootsOf(policy.workspace, policy, known);
   const writable = isWriting ? await rootsOf(policy.writableRoots, policy, known) : [];
   const tmpdir = await usableTmpdir(policy, known, privates);
+  const shown = await shownBy(policy, known);
   const areas = [...writable, ...(tmpdir ? [tmpdir] : [])];
-  refuseLinksBetween(areas);
+  refuseLinksBetween([...areas, ...(shown?.named ?? [])], areas);
 
   const roots = pathsOf(writable);
   const areaPaths = pathsOf(areas);
-  const visible = [...pathsOf(workspace), ...areaPaths];
-  const hidden = await hiddenNow(policy, known, (path) => privates.isUnseen(path, visible));
+  const visible = [...(shown?.paths ?? pathsOf(workspace)), ...areaPaths];
+  const isPrivate = (path: string) => privates.isUnseen(path, visible);
+  const isShown = (path: string) => !shown || visible.some((each) => isWithin(path, each) || isWithin(each, path));
+  const hidden = await coversOf(policy, known, { visible, areas, isPrivate, isShown });
   const covers = hidden.map(({ path }) => path);
-  for (const { path } of [...workspace, ...writable])
+  for (const { path } of [...workspace, ...writable, ...(shown?.named ?? [])])
     await known.once(path, () => refuseFolderOfSockets(path, privates, covers));
   const inSight = (path: string) => !isCovered(path, covers, areaPaths);
   const wanted = await keptIn(policy, roots, inSight);
@@ -52,13 +62,18 @@ export async function layoutOf(
   const { path: cwd } = await locate(resolve(givenCwd));
   if (!inSight(cwd)) throw refusal(`the working directory is hidden from commands: ${cwd}`, cwd);
   if (!visible.some((root) => isWithin(cwd, root))) privates.refuseWorkingIn(cwd);
+  if (!isShown(cwd))
+    throw refusal(`the permission profile does not let commands read the working directory ${cwd}`, cwd);
+  const ways = foldersBetween(areaPaths, [...roots, ...kept, ...(shown?.paths ?? [])], hidden);
+  const pinned = ways.filter((path) => inSight(path) && !isCovered(path, kept, areaPaths));
+  if (pinned.length > MOST_PINNED)
+    throw refusal(`what is denied lies in too many folders (more than ${MOST_PINNED}); deny folders instead`, cwd);
   return {
     cwd,
     workspace: pathsOf(workspace),
+    shown: shown && { paths: shown.paths.filter(inSight), links: shown.links },
     writable: roots,
-    pinned: foldersBetween(areaPaths, [...roots, ...kept, ...covers]).filter(
-      (path) => inSight(path) && !isCovered(path, kept, areaPaths),
-    ),
+    pinned,
     protected: kept,
     reserved: names,
     hidden,
@@ -95,8 +110,8 @@ async function usableTmpdir(
  * What can be written can also be filled with links. A root inside another is therefore taken only where it lies without any: this
  * holds also for links that were made before anything is remembered.
  */
-function refuseLinksBetween(areas: readonly Root[]): void {
-  for (const inner of areas)
+function refuseLinksBetween(inside: readonly Area[], areas: readonly Area[]): void {
+  for (const inner of inside)
     for (const outer of areas)
       for (const start of [outer.given, outer.path]) {
         if (inner.given === start || !isWithin(inner.given, start)) continue;
@@ -119,30 +134,13 @@ async function keptIn(
   return real.filter((path) => inSight(path) && roots.some((root) => root !== path && isWithin(path, root)));
 }
 
-async function hiddenNow(
-  policy: SandboxPolicy,
-  known: KnownPlaces,
-  isUnseen: (path: string) => boolean,
-): Promise<Layout['hidden']> {
-  const found = [];
-  for (const given of policy.hidden) {
-    const { path, exists, isFolder } = await known.hidden(given);
-    if (isUnseen(path)) continue;
-    if (!exists) throw refusal(`${given}, which commands must not see, is missing, and may be elsewhere`, given);
-    found.push({ path, isFolder });
-  }
-  for (const given of policy.denied ?? []) {
-    const { path, exists, isFolder } = await known.hidden(given);
-    if (exists && !isUnseen(path) && !found.some((each) => each.path === path)) found.push({ path, isFolder });
-  }
-  return found;
-}
-
-function foldersBetween(areas: readonly string[], targets: readonly string[]): string[] {
+/** What is hidden wherever it lies below a folder may be moved within it. */
+function foldersBetween(areas: readonly string[], targets: readonly string[], covers: readonly Cover[]): string[] {
   const between = new Set<string>();
-  for (const target of targets)
+  const wanted = [...targets.map((path) => ({ path, below: undefined })), ...covers];
+  for (const { path: target, below } of wanted)
     for (const area of areas) {
-      if (target === area || !isWithin(target, area)) continue;
+      if (target === area || !isWithin(target, area) || (below !== undefined && isWithin(area, below))) continue;
       for (let folder = dirname(target); folder !== area; folder = dirname(folder)) between.add(folder);
     }
   return [...between];

@@ -37,8 +37,11 @@ export async function mountOptions(
   };
   const isTmpSealed = policy.mode === 'read-only' || policy.excludeSlashTmp;
   for (const path of privates.paths) put({ path, option: '--tmpfs', isSealed: path === '/run' || isTmpSealed });
-  for (const path of await neededFromRun(policy.network)) bind(path, '--ro-bind');
-  for (const path of layout.workspace)
+  const { shown } = layout;
+  if (!shown || policy.readable?.isMinimal)
+    for (const path of await neededFromRun(policy.network)) bind(path, '--ro-bind');
+  for (const path of shown?.paths ?? []) hold(path, '--ro-bind');
+  for (const path of shown ? [] : layout.workspace)
     if (privates.has(path) && !layout.writable.includes(path)) hold(path, '--ro-bind');
   if (layout.tmpdir) hold(layout.tmpdir);
   for (const path of new Set([...layout.pinned, ...layout.writable])) if (path !== '/') hold(path);
@@ -50,10 +53,13 @@ export async function mountOptions(
 
   const ordered = [...mounts.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
   return [
-    ...[layout.writable.includes('/') ? '--bind' : '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...(shown ? ['--tmpfs', '/'] : [layout.writable.includes('/') ? '--bind' : '--ro-bind', '/', '/']),
+    ...['--dev', '/dev', '--proc', '/proc'],
     ...ordered.flatMap(({ path, option, source }) => (source === undefined ? [option, path] : [option, source, path])),
+    ...(shown?.links ?? []).flatMap((link) => ['--symlink', ...link]),
     // Sealed last: the folders for the mounts inside have to be made first.
     ...ordered.flatMap(({ path, isSealed }) => (isSealed ? ['--remount-ro', path] : [])),
+    ...(shown ? ['--remount-ro', '/'] : []),
     ...['--chdir', layout.cwd],
   ];
 }

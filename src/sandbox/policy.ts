@@ -1,8 +1,7 @@
 // What a command may touch.
 
-import { join } from 'node:path';
-import type { HeldPolicy, NetworkRules } from '../model/policy.ts';
-import { rulesOf } from '../model/policy.ts';
+import type { NetworkRules } from '../model/policy.ts';
+import type { Pattern } from './pattern.ts';
 
 export type SandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access';
 
@@ -26,6 +25,10 @@ export interface SandboxPolicy {
   readonly hidden: readonly string[];
   /** The same for paths that may be missing: what is not there needs no hiding. */
   readonly denied?: readonly string[];
+  /** What they match when a command starts is denied as well, whatever may be written in there. */
+  readonly patterns?: Patterns;
+  /** Nothing else can be read, but what may be written. Absent: all that is not hidden or denied. */
+  readonly readable?: Readable;
   /** Absolute paths that stay as they are in a writable folder around them; a writable root inside one of them stays usable. */
   readonly readOnly?: readonly string[];
   /** The folder that TMPDIR names; writable under `workspace-write` unless excluded. */
@@ -33,6 +36,19 @@ export interface SandboxPolicy {
   readonly excludeTmpdir: boolean;
   /** Makes `/tmp`, which is private to each command unless the workspace lies in it, read-only. */
   readonly excludeSlashTmp: boolean;
+}
+
+export interface Patterns {
+  readonly all: readonly Pattern[];
+  /** Levels of folders, from the base of each, that are looked through; infinity: all. */
+  readonly depth: number;
+}
+
+export interface Readable {
+  /** Absolute paths of files and folders; missing ones are none. */
+  readonly paths: readonly string[];
+  /** Also what programs of the system need. */
+  readonly isMinimal: boolean;
 }
 
 /**
@@ -56,33 +72,4 @@ export function isCovered(path: string, covers: readonly string[], roots: readon
     (cover) =>
       isWithin(path, cover) && !roots.some((root) => isWithin(path, root) && root !== cover && isWithin(root, cover)),
   );
-}
-
-/** What the rules of a policy say of a thread that works in these folders. */
-export interface RuledPaths {
-  readonly denied: readonly string[];
-  readonly readOnly: readonly string[];
-  /** All that may be written, the folders themselves among it. */
-  readonly writable: readonly string[];
-}
-
-/** `places`: where the folders led when they were chosen; those that are not named led to themselves. */
-export function ruledPaths(
-  policy: HeldPolicy,
-  roots: readonly string[],
-  places: Readonly<Record<string, string>> = {},
-): RuledPaths {
-  const isWriting = policy.type === 'workspaceWrite';
-  const more = isWriting ? policy.writableRoots : [];
-  const rules = rulesOf(policy);
-  if (!rules) return { denied: [], readOnly: [], writable: isWriting ? [...new Set([...roots, ...more])] : [] };
-  const { workspace } = rules;
-  const inEach = (paths: readonly string[]) =>
-    roots.flatMap((root) => paths.map((path) => join(places[root] ?? root, path)));
-  const own = workspace.isReadOnly ? [] : roots;
-  return {
-    denied: [...rules.denied, ...inEach(workspace.denied)],
-    readOnly: [...rules.readOnly, ...(workspace.isReadOnly ? roots : []), ...inEach(workspace.readOnly)],
-    writable: isWriting ? [...new Set([...own, ...inEach(workspace.write), ...more])] : [],
-  };
 }

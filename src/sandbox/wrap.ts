@@ -61,6 +61,11 @@ export async function wrapCommand(policy: SandboxPolicy, request: WrapRequest, t
   const layout = await layoutOf(policy, request.cwd, places, privates);
   if (isByProxy(policy) && (tool.kind === 'seatbelt' || request.networkSocket === undefined))
     throw new AppError('unavailable', 'sandbox unavailable: it cannot hold commands to single hosts here');
+  if (tool.kind === 'seatbelt' && (policy.patterns || policy.readable))
+    throw new AppError(
+      'unavailable',
+      'sandbox unavailable: it cannot hold commands to patterns or readable paths here',
+    );
   if (tool.kind === 'seatbelt') {
     const argv = [tool.path, '-p', seatbeltProfile(policy, layout), '--', ...request.argv] as const;
     return { ...NOTHING_HELD, argv };

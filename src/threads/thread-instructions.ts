@@ -1,10 +1,12 @@
 // The instructions that a thread begins with: read once, from what its client may see, and kept in the model's view.
 
+import { reachOf } from '../agent/patch/reach.ts';
 import { type ProjectInstructions, readInstructions } from '../agent/project-instructions.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { ConfigSource } from '../config/load.ts';
 import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
 import type { EventToStore } from '../history/store.ts';
+import { rulesOf } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 
 export interface InstructionSource {
@@ -21,9 +23,10 @@ export async function instructionsOfStart(
 ): Promise<ProjectInstructions> {
   if (!settings.hasEnvironment) return { sources: [], text: null, problems: [] };
   const { project_doc_max_bytes, project_doc_fallback_filenames, remote } = await config.load();
+  const reach = rulesOf(settings.sandboxPolicy) && (await reachOf(settings, hidden, false));
   const mayRead = async (real: string) => {
     const covers = await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
-    if (covers.some((path) => isInside(real, path))) return false;
+    if (covers.some((path) => isInside(real, path)) || reach?.standing(real) === 'hidden') return false;
     return principal.isLocal || isBelow(real, remote.roots);
   };
   return readInstructions(settings.cwd, {

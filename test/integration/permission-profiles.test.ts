@@ -166,7 +166,7 @@ test('all are listed, those that cannot be enforced with the reason, and threads
   const permissions = {
     zeta: { extends: ':workspace', description: 'Mine' },
     broken: { extends: 'nowhere', description: 'Broken' },
-    open: { filesystem: { ':root': 'read', '**/*.key': 'deny' } },
+    open: { filesystem: { ':root': 'read', '/*.key': 'read' } },
   };
   const server = await startApp({ config: { permissions, default_permissions: 'zeta' } });
   const client = await server.connect({ experimentalApi: true });

@@ -11,6 +11,7 @@ import { realPathOf } from '../../fs/containment.ts';
 import { isWithin } from '../../sandbox/policy.ts';
 import { reachOf } from '../patch/reach.ts';
 import type { TurnDiff } from '../patch/turn-diff.ts';
+import { permissionsOf } from '../permissions.ts';
 import type { ToolParts } from '../tools.ts';
 import type { FileContents } from './contents.ts';
 import { folderSnapshot } from './folder-snapshot.ts';
@@ -138,7 +139,7 @@ export class CommandChanges {
     const { tools, port, contents, resumed, lane, diff } = this.#parts;
     await resumed();
     return lane.run(async () => {
-      const reach = await reachOf(port.settings(), tools.hidden, port.isCapped());
+      const reach = await reachOf(port.settings(), tools.hidden, port.isCapped(), permissionsOf(port));
       const parts: SnapshotParts = {
         ...{ children: tools.runner.children, environment: tools.environment, contents },
         ...{ leftovers: tools.commits.leftovers, folder: tools.looksFolder },

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { profileOf } from '../../../src/config/profiles.ts';
-import { ruledPaths } from '../../../src/sandbox/policy.ts';
+import { ruledPaths } from '../../../src/sandbox/ruled-paths.ts';
 
 const of = (permissions: Record<string, unknown>, id = 'mine') => profileOf({ permissions }, id);
 const policyOf = (mine: unknown) => of({ mine }).sandboxPolicy;
@@ -49,6 +49,47 @@ test('a workspace that is only read, with folders that are written', () => {
   const policy = policyOf({ filesystem: { ':root': 'read', ':project_roots': { '.': 'read', out: 'write' } } });
   expect(policy).toMatchObject({ type: 'workspaceWrite', excludeTmpdirEnvVar: true, excludeSlashTmp: true });
   expect(ruledPaths(policy, ['/w'])).toEqual({ denied: [], readOnly: ['/w'], writable: ['/w/out'] });
+});
+
+test('patterns of what is denied, and how deep they are looked for', () => {
+  const policy = policyOf({
+    extends: ':workspace',
+    filesystem: {
+      glob_scan_max_depth: 3,
+      '/srv/*/secret': 'deny',
+      ':workspace_roots': { '**/*.key': 'deny', 'private/**': 'deny', 'docs/**': 'read' },
+    },
+  });
+  const { patterns, denied, readOnly, readable } = ruledPaths(policy, ['/w', '/[v]'], {});
+  expect(patterns?.all.map(({ text, base }) => [base, text])).toEqual([
+    ['/srv', '/srv/*/secret'],
+    ['/w', '**/*.key'],
+    ['/[v]', '**/*.key'],
+  ]);
+  expect(patterns?.depth).toBe(3);
+  // What is said of all in a folder is said of the folder, with what comes into it later.
+  expect([denied, readOnly]).toEqual([
+    ['/w/private', '/[v]/private'],
+    ['/w/docs', '/[v]/docs'],
+  ]);
+  expect(readable).toBeUndefined();
+  expect(ruledPaths(policyOf({ extends: ':read-only', filesystem: { '/a/*': 'deny' } }), []).patterns?.depth).toBe(
+    Number.POSITIVE_INFINITY,
+  );
+});
+
+test('only what is named is read, where not all of the disk is', () => {
+  const readable = (filesystem: object) => ruledPaths(policyOf({ filesystem }), ['/w']).readable;
+  expect(readable({ ':minimal': 'read' })).toEqual({ paths: [], isMinimal: true });
+  expect(readable({ ':minimal': 'read', '/data/**': 'read', ':workspace_roots': 'write' })).toEqual({
+    paths: ['/data', '/w'],
+    isMinimal: true,
+  });
+  expect(readable({ '/usr': 'read', '/lib': 'read', ':workspace_roots': { docs: 'read', out: 'write' } })).toEqual({
+    paths: ['/usr', '/lib', '/w/docs'],
+    isMinimal: false,
+  });
+  expect(readable({ ':minimal': 'read', '/': 'read' })).toBeUndefined();
 });
 
 test('profiles that extend each other: what is nearer goes before', () => {
@@ -104,11 +145,20 @@ describe('refused as a whole, with the reason', () => {
     ['undefined profile', { extends: 'nowhere' }],
     ['cannot extend', { extends: ':danger-full-access' }],
     ['extends itself', { extends: 'mine' }],
-    ['everything that is not denied|all that is not denied', { filesystem: { ':minimal': 'read' } }],
-    ['all that is not denied', {}],
-    ['all that is not denied', { extends: ':read-only', filesystem: { ':root': 'deny' } }],
-    ['pattern', { ...base, filesystem: { '/home/*/.ssh': 'deny' } }],
-    ['pattern', { ...base, filesystem: { ':workspace_roots': { '**/*.env': 'deny' } } }],
+    ['no program runs', {}],
+    ['no program runs', { extends: ':read-only', filesystem: { ':root': 'deny' } }],
+    ['patterns can only be denied', { ...base, filesystem: { '/home/*/.ssh': 'read' } }],
+    ['patterns can only be denied', { ...base, filesystem: { ':workspace_roots': { '*.out': 'write' } } }],
+    ['`\\[` without', { ...base, filesystem: { '/a/*[': 'deny' } }],
+    ['braces', { ...base, filesystem: { ':workspace_roots': { '*.{a': 'deny' } } }],
+    ['not an absolute path', { ...base, filesystem: { '**/*.key': 'deny' } }],
+    ['does not lie in the workspace', { ...base, filesystem: { ':workspace_roots': { '../*.key': 'deny' } } }],
+    ['is denied by the pattern', { ...base, filesystem: { '/a/*': 'deny', '/a/b/c': 'write' } }],
+    ['is denied by the pattern', { ...base, filesystem: { ':workspace_roots': { '**/x': 'deny', 'a/x': 'read' } } }],
+    ['all of the disk', { ...base, filesystem: { '/**': 'deny' } }],
+    ['cannot be denied', { ...base, filesystem: { ':workspace_roots': { '**': 'deny' } } }],
+    ['`:tmpdir` with "read"', { filesystem: { ':minimal': 'read', ':tmpdir': 'read' } }],
+    ['>=1', { ...base, filesystem: { glob_scan_max_depth: 0 } }],
     ['not an absolute path', { ...base, filesystem: { 'some/where': 'deny' } }],
     ['does not lie in the workspace', { ...base, filesystem: { ':workspace_roots': { '../up': 'write' } } }],
     ['does not lie in the workspace', { ...base, filesystem: { ':workspace_roots': { '/abs': 'write' } } }],

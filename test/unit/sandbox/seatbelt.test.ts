@@ -12,6 +12,7 @@ const layout = {
   protected: ['/w "x"/.git'],
   hidden: [{ path: '/data', isFolder: true }],
   tmpdir: undefined,
+  shown: undefined,
 };
 const policy = {
   writableRoots: [],

@@ -1,0 +1,75 @@
+// What patterns match on disk, the links on the way, and the bounds beyond which nothing is told at all.
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Bounds, expand } from '../../../src/sandbox/expansion.ts';
+import { readPatterns } from '../../../src/sandbox/pattern.ts';
+
+const WIDE: Bounds = { names: 1_000, matches: 100, levels: 64, ms: 60_000 };
+
+let base: string;
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-test-')));
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+function file(name: string): string {
+  const path = join(base, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'x');
+  return path;
+}
+
+const found = (texts: readonly string[], { depth = Number.POSITIVE_INFINITY, bounds = WIDE } = {}) =>
+  expand({ all: texts.flatMap((text) => readPatterns(text, base)), depth }, () => false, bounds);
+
+const namesOf = async (...given: Parameters<typeof found>) =>
+  (await found(...given)).matches.map(({ path }) => path.slice(base.length + 1)).sort();
+
+test('files and folders, each once; what lies in a folder that is matched is not looked at', async () => {
+  for (const name of ['a.key', 'x/b.key', 'x/y/.env', 'secrets/deep/c.key', 'x/plain']) file(name);
+  expect(await namesOf(['**/*.key', '**/.env', '**/secrets', '**/*.{key,pem}'])).toEqual([
+    ...['a.key', 'secrets', 'x/b.key', 'x/y/.env'],
+  ]);
+  expect(await namesOf(['*.key', 'missing/*', '*/*.key'])).toEqual(['a.key', 'x/b.key']);
+});
+
+test('as many levels as are wanted', async () => {
+  for (const name of ['a.key', 'x/b.key', 'x/y/c.key']) file(name);
+  expect(await namesOf(['**/*.key'], { depth: 1 })).toEqual(['a.key']);
+  expect(await namesOf(['**/*.key'], { depth: 2 })).toEqual(['a.key', 'x/b.key']);
+  expect(await namesOf(['**/*.key'], { depth: 3 })).toEqual(['a.key', 'x/b.key', 'x/y/c.key']);
+});
+
+test('links: what one leads to is matched by its name; folders are gone through where one name is asked for', async () => {
+  file('real/.ssh/id');
+  file('other');
+  file('x/a.key');
+  symlinkSync('../real', join(base, 'x/link'));
+  symlinkSync('../other', join(base, 'x/b.key'));
+  symlinkSync('a.key', join(base, 'x/c.key'));
+  symlinkSync('nowhere', join(base, 'x/d.key'));
+  symlinkSync('.', join(base, 'x/loop'));
+  const { matches, links } = await found(['x/*/.ssh', 'x/*.key', '**/*.key']);
+  expect(matches.map(({ path }) => path).sort()).toEqual(
+    ['other', 'real/.ssh', 'x/a.key'].map((name) => join(base, name)),
+  );
+  // Without these two, something else would be hidden; `c.key` leads to what is matched anyway.
+  expect([...links].sort()).toEqual([join(base, 'x/b.key'), join(base, 'x/link')]);
+});
+
+test('more than can be looked at is nothing that a part is told of', async () => {
+  for (let at = 0; at < 20; at++) file(`d${at}/a.key`);
+  file('p/q/r/s/t/a.key');
+  const refused = (what: RegExp) => ({ kind: 'forbidden', message: expect.stringMatching(what) });
+  for (const [bounds, what] of [
+    [{ names: 30 }, /`\*\*\/\*\.key` cannot be found: .* more than 30 files/],
+    [{ matches: 10 }, /more than 10 matches/],
+    [{ levels: 4 }, /more than 4 levels/],
+    [{ ms: -1 }, /in -1 ms/],
+  ] as const)
+    await expect(found(['**/*.key'], { bounds: { ...WIDE, ...bounds } })).rejects.toMatchObject(refused(what));
+  expect(await namesOf(['*/*.key'], { bounds: { ...WIDE, levels: 4 } })).toHaveLength(20);
+});
