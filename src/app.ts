@@ -30,6 +30,7 @@ import type { ConfigSource } from './config/load.ts';
 import { requirementsFile } from './config/requirements.ts';
 import { retentionOf } from './config/retention.ts';
 import { isBelow } from './fs/containment.ts';
+import { denialsOf } from './fs/denials.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
 import { capabilityHandlers } from './handshake/capabilities.ts';
@@ -222,6 +223,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const files = createFiles({
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
       remoteRoots: async () => (await current()).remote.roots,
+      remoteDenials: async () => denialsOf(await current()),
       protectedFolders: (tenant) => [
         ...[homedir(), directory, cwd, ...latest.config.remote.roots],
         ...workspacesOf(registry, tenant),

@@ -28,7 +28,7 @@ export interface ListParts {
   /** Ripgrep looks there for what a person ignores everywhere. */
   readonly environment: Readonly<Record<string, string>>;
   /** What may be listed. */
-  readonly reach: Pick<Reach, 'holdsReal' | 'hiddenBelow'>;
+  readonly reach: Pick<Reach, 'holdsReal' | 'hiddenBelow' | 'denies'>;
 }
 
 /** Gives the paths below `root`, each ended by a NUL, in pieces that are cut anywhere; none that is out of reach. Ends with the signal, without an error. */
@@ -51,7 +51,7 @@ export async function listFiles(
     // The folder may have been exchanged before the program came to be in it.
     const place = await readlink(`/proc/${child.pid}/cwd`).catch(() => undefined);
     if (place !== undefined && !parts.reach.holdsReal(place)) return;
-    const takeSome = without(parts.reach.hiddenBelow(place ?? root), take);
+    const takeSome = without(parts.reach.hiddenBelow(place ?? root), denialBelow(place ?? root, parts.reach), take);
     for await (const data of child.stdout) {
       if (signal.aborted) return;
       takeSome(data as Buffer);
@@ -61,9 +61,17 @@ export async function listFiles(
   }
 }
 
-/** Passes on whole paths, but for those that are one of the hidden ones or lie below it. */
-function without(hidden: readonly string[], take: (data: Buffer) => void): (data: Buffer) => void {
-  if (hidden.length === 0) return take;
+function denialBelow(root: string, { denies }: Pick<Reach, 'denies'>): ((path: Buffer) => boolean) | undefined {
+  return denies && ((path) => denies(join(root, path.toString('utf8', 0, path.length - 1))));
+}
+
+/** Passes on whole paths, but for those that are denied, one of the hidden ones, or lie below it. */
+function without(
+  hidden: readonly string[],
+  isDenied: ((path: Buffer) => boolean) | undefined,
+  take: (data: Buffer) => void,
+): (data: Buffer) => void {
+  if (hidden.length === 0 && !isDenied) return take;
   const [nul, slash] = [0, 47];
   const names = hidden.map((path) => Buffer.from(path));
   const isHidden = (path: Buffer) =>
@@ -78,7 +86,7 @@ function without(hidden: readonly string[], take: (data: Buffer) => void): (data
     let start = 0;
     for (let end = all.indexOf(nul); end !== -1; end = all.indexOf(nul, start)) {
       const path = all.subarray(start, end + 1);
-      if (!isHidden(path)) kept.push(path);
+      if (!isHidden(path) && !isDenied?.(path)) kept.push(path);
       start = end + 1;
     }
     rest = all.subarray(start);

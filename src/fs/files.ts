@@ -5,6 +5,7 @@ import type { Closable } from '../base/close.ts';
 import type { Log } from '../base/log.ts';
 import type { Children } from '../children/spawn.ts';
 import type { Route } from '../rpc/router.ts';
+import type { IsDenied } from './denials.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fsHandlers } from './handlers.ts';
 import { RankingThread } from './ranking-thread.ts';
@@ -25,6 +26,8 @@ export interface FilesParts {
   readonly remoteRoots: () => Promise<readonly string[]>;
   /** Files and folders that remote people never see. */
   readonly hidden: () => readonly string[];
+  /** What they may not touch of it either; undefined: nothing. */
+  readonly remoteDenials: () => Promise<IsDenied | undefined>;
   /** Folders that are never removed. */
   readonly protectedFolders: (tenant: string) => readonly string[];
   readonly commits: Commits;
@@ -37,7 +40,7 @@ export interface Files extends Closable {
 /** Closing it ends the thread that ranks; watches and searches end with their connections. */
 export function createFiles(parts: FilesParts): Files {
   const { clock, log, children, environment, cwd } = parts;
-  const reaches = createReaches({ roots: parts.remoteRoots, hidden: parts.hidden });
+  const reaches = createReaches({ roots: parts.remoteRoots, hidden: parts.hidden, denied: parts.remoteDenials });
   const thread = new RankingThread(clock);
   return {
     routes: [

@@ -5,6 +5,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
 import { isInside, realPathOf } from './containment.ts';
+import type { IsDenied } from './denials.ts';
 import { fsFault } from './fault.ts';
 import { type Folder, HOLDS_FOLDERS, openFolder } from './folder.ts';
 
@@ -34,6 +35,8 @@ export interface Reach {
   holdsReal(real: string): boolean;
   /** What lies below a real path and may not be touched, relative to it. */
   hiddenBelow(real: string): readonly string[];
+  /** Of what lies below it and is not among those: whether it may not be touched either. Undefined: none of it. */
+  readonly denies: IsDenied | undefined;
 }
 
 export interface ReachParts {
@@ -41,6 +44,8 @@ export interface ReachParts {
   readonly roots: () => Promise<readonly string[]>;
   /** Files and folders that remote people never see, whatever the roots. */
   readonly hidden: () => readonly string[];
+  /** What they may not touch either; undefined: nothing. */
+  readonly denied: () => Promise<IsDenied | undefined>;
 }
 
 export interface Reaches {
@@ -54,13 +59,15 @@ export function createReaches(parts: ReachParts): Reaches {
       if (principal.isLocal) return everything;
       if (!HOLDS_FOLDERS) throw new AppError('unsupported', 'remote clients cannot work on files on this system');
       const real = (paths: readonly string[]) => Promise.all(paths.map((path) => realPathOf(path).catch(() => path)));
-      return new Confined(await real(await parts.roots()), await real(parts.hidden()));
+      const [roots, hidden, denies] = await Promise.all([parts.roots(), real(parts.hidden()), parts.denied()]);
+      return new Confined(await real(roots), hidden, denies);
     },
   };
 }
 
 class Everywhere implements Reach {
   readonly isConfined: boolean = false;
+  readonly denies: IsDenied | undefined = undefined;
 
   async real(path: string, end: 'target' | 'entry'): Promise<string> {
     try {
@@ -104,17 +111,21 @@ class Confined extends Everywhere {
   override readonly isConfined = true;
   readonly #roots: readonly string[];
   readonly #hidden: readonly string[];
+  override readonly denies: IsDenied | undefined;
 
-  constructor(roots: readonly string[], hidden: readonly string[]) {
+  constructor(roots: readonly string[], hidden: readonly string[], denies: IsDenied | undefined) {
     super();
     this.#roots = roots;
     this.#hidden = hidden;
+    this.denies = denies;
   }
 
   override async real(path: string, end: 'target' | 'entry'): Promise<string> {
     // What cannot be resolved is refused in the same words, so that nobody learns what is there.
     const real = await super.real(path, end).catch(() => undefined);
     if (real === undefined || !this.holdsReal(real)) throw outOfReach(path);
+    // A link that is denied denies what it leads to.
+    if (this.denies && end === 'target' && this.denies(await super.real(path, 'entry'))) throw outOfReach(path);
     return real;
   }
 
@@ -141,7 +152,8 @@ class Confined extends Everywhere {
   }
 
   override holdsReal(real: string): boolean {
-    return this.#roots.some((root) => isInside(real, root)) && !this.#hidden.some((each) => isInside(real, each));
+    if (!this.#roots.some((root) => isInside(real, root))) return false;
+    return !this.#hidden.some((each) => isInside(real, each)) && !this.denies?.(real);
   }
 
   override hiddenBelow(real: string): readonly string[] {

@@ -13,7 +13,9 @@ const PIECE = 64 * 1024;
 const PIECES = 16;
 
 const commits = { queues: new Queues(), leftovers: await openLeftovers(notes, silentLog()) };
-const reach = await createReaches({ roots: async () => [], hidden: () => [] }).of(localPrincipal);
+const reach = await createReaches({ roots: async () => [], hidden: () => [], denied: async () => undefined }).of(
+  localPrincipal,
+);
 for (let round = 0; ; round += 1) {
   const letter = String.fromCharCode(97 + (round % 26));
   const place = await reach.place(path, 'target');

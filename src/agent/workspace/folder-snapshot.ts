@@ -45,7 +45,7 @@ export async function folderSnapshot(root: string, parts: SnapshotParts, signal:
 async function pathsIn(root: string, parts: SnapshotParts, signal: AbortSignal): Promise<string[]> {
   const pieces: Buffer[] = [];
   let length = 0;
-  const reach = { holdsReal: (path: string) => isWithin(path, root), hiddenBelow: () => [] };
+  const reach = { holdsReal: (path: string) => isWithin(path, root), hiddenBelow: () => [], denies: undefined };
   const tooMany = new AbortController();
   await listFiles(root, { ...parts, reach }, AbortSignal.any([signal, tooMany.signal]), (piece) => {
     pieces.push(piece);
