@@ -9,6 +9,7 @@ import { callingModel, type ToolUse } from '../harness/calling-model.ts';
 import { responses, stream } from '../harness/model-server.ts';
 import { cleanUp } from '../harness/start-app.ts';
 import { completed } from '../harness/turns.ts';
+import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
@@ -41,8 +42,9 @@ const FILES = {
   '.gitignore': 'out/\n',
 };
 
+/** The clock stands still: a look takes what it takes. */
 async function started(files?: Readonly<Record<string, string>>) {
-  const calling = await callingModel(BARE);
+  const calling = await callingModel(BARE, { clock: new ManualClock() });
   const { workspace } = calling.server;
   if (files) await repository(workspace, files);
   const last = () => calling.client.news('turn/diff/updated').at(-1)?.diff as string | undefined;

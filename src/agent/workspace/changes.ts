@@ -110,16 +110,16 @@ export class CommandChanges {
 
   /** What an interrupted command did is told as well, but nobody waits long for it. */
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock } = this.#parts.tools;
     const over = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    const off = onAbort(this.#signal, () => {
-      timer = setTimeout(() => over.abort(), MAX_END_MS);
-    });
+    const timeUp = () => over.abort();
+    const cancels = [clock.timer(MAX_LOOK_MS, timeUp)];
+    const off = onAbort(this.#signal, () => cancels.push(clock.timer(MAX_END_MS, timeUp)));
     try {
-      return await work(AbortSignal.any([over.signal, AbortSignal.timeout(MAX_LOOK_MS)]));
+      return await work(over.signal);
     } finally {
       off();
-      clearTimeout(timer);
+      for (const cancel of cancels) cancel();
     }
   }
 
@@ -145,10 +145,16 @@ export class CommandChanges {
         ...{ leftovers: tools.commits.leftovers, folder: tools.looksFolder },
         isHidden: (path) => reach.standing(path) === 'hidden',
       };
-      const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(MAX_WAIT_MS)]);
+      const over = new AbortController();
+      const cancel = tools.clock.timer(MAX_WAIT_MS, () => over.abort());
+      const signal = AbortSignal.any([this.#signal, over.signal]);
       diff.mark();
-      const snapshots = (await this.#roots()).map((root) => snapshotOf(root, parts, signal));
-      return (await Promise.all(snapshots)).flatMap((snapshot) => snapshot ?? []);
+      try {
+        const snapshots = (await this.#roots()).map((root) => snapshotOf(root, parts, signal));
+        return (await Promise.all(snapshots)).flatMap((snapshot) => snapshot ?? []);
+      } finally {
+        cancel();
+      }
     });
   }
 
