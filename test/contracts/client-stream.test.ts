@@ -71,7 +71,7 @@ test('a cut at any byte of the stream loses nothing and repeats nothing', async 
     next.cut();
     await client.close();
   }
-}, 120_000);
+}, 300_000);
 
 test('events that come again are told once; a server that falls back is not followed', async () => {
   const { line, thread } = await startedThread(new HostileServer());

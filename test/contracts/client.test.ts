@@ -90,7 +90,7 @@ test('what is never answered ends in time, and is honest about its effect (C-026
   expect(client.mutations).toEqual([{ method: 'turn/steer', idempotencyKey: params.idempotencyKey, state: 'unknown' }]);
   // The program asks again, with the same key.
   const { idempotencyKey } = steer as RequestError;
-  const again = client.request('turn/steer', STEER, { idempotencyKey: idempotencyKey! });
+  const again = client.request('turn/steer', STEER, { idempotencyKey: idempotencyKey!, timeoutMs: 60_000 });
   const repeated = await line.asked('turn/steer');
   expect(repeated.params).toEqual(params);
   line.say({ id: repeated.id, result: { turnId: 'u' } });

@@ -1,8 +1,9 @@
 // A whole server in this process, on a temporary data directory, over any transport.
 
-import { cp, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { type App, type AppOptions, createApp } from '../../src/app.ts';
 import { localPrincipal, type Principal } from '../../src/auth/principal.ts';
@@ -43,7 +44,7 @@ export interface RunningApp extends AsyncDisposable {
   connectAs(principal: Principal, introduction?: Introduction): Promise<TestClient>;
   /** Stops politely and starts again on the same data. Clients have to connect anew. */
   restart(): Promise<void>;
-  /** Starts a second server on what a kill -9 of this one would leave on disk now. Nothing may be being written. */
+  /** Starts a second server on what a kill -9 of this one would leave on disk now. Nothing that counts may be being written. */
   afterKill(): Promise<RunningApp>;
   close(): Promise<void>;
 }
@@ -60,6 +61,26 @@ export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-test-')));
   remains.push(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** What is indexed behind a turn may still be written: then the copy would be what no disk ever held, and is made anew. */
+export async function copyAtRest(folder: string, copy: string): Promise<void> {
+  do {
+    await rm(copy, { recursive: true });
+    await cp(folder, copy, { recursive: true });
+  } while ((await contentsOf(folder)) !== (await contentsOf(copy)));
+}
+
+/** Of everything in it but sockets and the database's table of readers, which lives in memory. */
+async function contentsOf(folder: string): Promise<string> {
+  const hash = createHash('sha256');
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== 'lock.mdb');
+  for (const path of files.map(({ parentPath, name }) => join(parentPath, name)).sort()) {
+    hash.update(`${relative(folder, path)}\0`);
+    hash.update(await readFile(path).catch(() => ''));
+  }
+  return hash.digest('hex');
 }
 
 export async function startApp(options: StartOptions = {}): Promise<RunningApp> {
@@ -89,7 +110,7 @@ export async function startApp(options: StartOptions = {}): Promise<RunningApp> 
     },
     async afterKill() {
       const copy = await temporaryFolder();
-      await cp(dataDirectory, copy, { recursive: true });
+      await copyAtRest(dataDirectory, copy);
       return startApp({ ...options, dataDirectory: copy });
     },
     close,

@@ -97,9 +97,11 @@ describe('input that waits', () => {
 
   test('is not begun when the thread has become too wide for whoever left it', async () => {
     const threadId = await startThread(local, { cwd: root, sandbox: 'read-only', approvalPolicy: 'on-request' });
-    await local.request('turn/start', { threadId, input: text('say 40 words at 100 a second') });
+    await local.request('turn/start', { threadId, input: text('run! true') });
+    const question = await local.asked();
     await remote.request('thread/queue/add', { threadId, input: text('run echo x'), clientUserMessageId: 'm' });
     await local.request('thread/settings/update', { threadId, sandboxPolicy: { type: 'dangerFullAccess' } });
+    question.answer({ decision: 'decline' });
     await local.notified('turn/completed');
     const { data } = await local.request('thread/queue/list', { threadId });
     expect(data).toHaveLength(1);

@@ -1,13 +1,12 @@
 // What a compaction and a rollback leave alone: everything that people were shown, and every record before them.
 
-import { cp } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
 import { verifyHistory } from '../../src/history/verify.ts';
 import { liveAnswer } from '../harness/live-answer.ts';
 import { type ModelServer, responses, type Step, startModelServer, stream } from '../harness/model-server.ts';
-import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
+import { cleanUp, copyAtRest, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { Received, TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
 import { withStore } from '../harness/with-store.ts';
@@ -85,7 +84,7 @@ test('a kill between any two records of a compaction leaves the old view or the 
   const copied = async () => {
     if (!isCompacting) return;
     const copy = await temporaryFolder();
-    await cp(server.dataDirectory, copy, { recursive: true });
+    await copyAtRest(server.dataDirectory, copy);
     copies.push(copy);
   };
   const openHistory: NonNullable<Parameters<typeof startApp>[0]>['openHistory'] = async (options) => {

@@ -5,6 +5,7 @@ import { liveAnswer } from '../harness/live-answer.ts';
 import { startModelServer } from '../harness/model-server.ts';
 import { cleanUp, startApp, TRANSPORTS } from '../harness/start-app.ts';
 import { itemsOf, startThread, startTurn } from '../harness/turns.ts';
+import { eventually } from '../unit/children/waiting.ts';
 import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
@@ -60,9 +61,10 @@ test('a thread that nobody listens to is unloaded when its time is over, but not
   expect((await watcher.request('thread/loaded/list', {})).data).toEqual([threadId]);
   await answer.finish();
   await watcher.notified('thread/status/changed', ({ status }) => status.type === 'idle');
-  await watcher.settled();
-  clock.advance(120_000);
-  await watcher.notified('thread/closed', (each) => each.threadId === threadId);
+  await eventually('the end of its time', () => {
+    clock.advance(60_000);
+    return watcher.news('thread/closed').some((each) => each.threadId === threadId);
+  });
   expect((await watcher.request('thread/loaded/list', {})).data).toEqual([]);
   const { thread } = await watcher.request('thread/read', { threadId });
   expect(thread.status).toEqual({ type: 'notLoaded' });
@@ -79,8 +81,10 @@ test('a thread with a listener stays loaded', async () => {
   expect((await client.request('thread/loaded/list', {})).data).toEqual([threadId]);
   expect(await client.request('thread/unsubscribe', { threadId })).toEqual({ status: 'unsubscribed' });
   expect(await client.request('thread/unsubscribe', { threadId })).toEqual({ status: 'notSubscribed' });
-  clock.advance(60_000);
-  await client.notified('thread/closed');
+  await eventually('the end of its time', () => {
+    clock.advance(60_000);
+    return client.news('thread/closed').length > 0;
+  });
   expect(await client.request('thread/unsubscribe', { threadId })).toEqual({ status: 'notLoaded' });
 });
 
