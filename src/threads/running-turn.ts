@@ -151,6 +151,8 @@ export class RunningTurn {
   /** Runs to the end; `finish` stores the last events in the order of the thread's other changes. Never rejects. */
   async drive(finish: (store: () => Promise<void>) => Promise<void>): Promise<void> {
     this.#settings ??= this.#ofTurn();
+    // The reply to its start leaves first: a long conversation takes its time until it is on its way to the model.
+    await new Promise(setImmediate);
     try {
       const end = await this.#run();
       this.#settled.resolve();

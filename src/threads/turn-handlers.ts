@@ -91,8 +91,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       let hasStarted = false;
       context.afterReply(() => {
         release();
-        // The reply leaves first: a long conversation takes its time until it is on its way to the model.
-        if (hasStarted) setImmediate(() => runtime.begin(turnId));
+        if (hasStarted) runtime.begin(turnId);
       });
       const turn = {
         turnId,

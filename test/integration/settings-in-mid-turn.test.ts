@@ -41,3 +41,19 @@ test('widening the sandbox in mid-turn widens only the next turn', async () => {
   expect(existsSync(second)).toBe(true);
   await model.close();
 });
+
+test('widening the sandbox in one breath with the start of a turn does not widen that turn', async () => {
+  const { workspace } = await startApp();
+  const outside = join(workspace, 'outside');
+  const model = await startModelServer(calls('call_1', `touch ${outside}`), stream(responses.say('done')));
+  const app = await startApp({ backend: model });
+  const client = await app.connect({ experimentalApi: true });
+  const threadId = await startThread(client, { cwd: workspace, sandbox: 'read-only', approvalPolicy: 'never' });
+  const input = [{ type: 'text', text: 'work', text_elements: [] }];
+  const starting = client.request('turn/start', { threadId, input });
+  const widening = client.request('thread/settings/update', { threadId, sandboxPolicy: { type: 'dangerFullAccess' } });
+  const [{ turn }] = await Promise.all([starting, widening]);
+  expect((await completed(client, turn.id)).status).toBe('completed');
+  expect(existsSync(outside)).toBe(false);
+  await model.close();
+});
