@@ -54,7 +54,7 @@ export async function attach(options: AttachOptions): Promise<ExitCode> {
 
 async function introduced(options: AttachOptions, view: View): Promise<Heddle> {
   const dial: Dial = async () => ({ connection: await connectionTo(options) });
-  const client = await connectWith(dial, {
+  const client = await connectWith(() => dial, {
     ...{ name: 'heddle_attach', title: 'heddle attach', version: VERSION, reconnect: RECONNECT },
     // A question without an answer stands; a refusal in place of silence would decide for others.
     questionWatcher: (method, params, signal) => view.question(method, params, signal),

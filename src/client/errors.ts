@@ -1,6 +1,6 @@
 // Errors as users of the client see them: the code and data of the wire, and what is known of the effect.
 
-import { AppError, type ErrorKind } from '../base/errors.ts';
+import { AppError, type ErrorKind, messageOf } from '../base/errors.ts';
 import { kindCalled, wireError } from '../rpc/errors.ts';
 
 /**
@@ -9,7 +9,7 @@ import { kindCalled, wireError } from '../rpc/errors.ts';
  */
 export type MutationState = 'unsent' | 'sent' | 'running' | 'unknown' | 'done';
 
-/** A request that failed: refused by the server, or here. */
+/** Whatever fails in the client has this shape: refused by the server, or here. `data` has at least `kind` and `retryable`. */
 export class RequestError extends AppError {
   override readonly name = 'RequestError';
   /** The JSON-RPC code of the server, or the one it would have used. */
@@ -20,7 +20,8 @@ export class RequestError extends AppError {
 
   constructor(error: AppError, mutation?: { readonly state: MutationState; readonly idempotencyKey?: string }) {
     const { code, kind } = error.data;
-    super(kindCalled(kind, code) ?? error.kind, error.message, error.data, { cause: error });
+    const data = typeof code === 'number' ? error.data : wireError(error).data;
+    super(kindCalled(kind, code) ?? error.kind, error.message, data, { cause: error });
     this.code = typeof code === 'number' ? code : wireError(error).code;
     this.state = mutation?.state;
     this.idempotencyKey = mutation?.idempotencyKey;
@@ -50,4 +51,12 @@ export function isFinal(error: unknown): boolean {
 }
 
 export const asAppError = (error: unknown): AppError =>
-  error instanceof AppError ? error : new AppError('internal', String(error), {}, { cause: error });
+  error instanceof AppError ? error : new AppError('internal', messageOf(error), {}, { cause: error });
+
+/** Anything thrown, as programs get it. */
+export const asRequestError = (error: unknown): RequestError =>
+  error instanceof RequestError ? error : new RequestError(asAppError(error));
+
+/** One of this side. */
+export const failure = (...[kind, message, data]: ConstructorParameters<typeof AppError>): RequestError =>
+  new RequestError(new AppError(kind, message, data));

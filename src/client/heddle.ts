@@ -2,14 +2,14 @@
 
 import type { Closable } from '../base/close.ts';
 import { closeOnce } from '../base/close.ts';
-import { AppError } from '../base/errors.ts';
+import type { AppError } from '../base/errors.ts';
 import type { initialize } from '../handshake/methods.ts';
 import type { Result } from '../rpc/declare.ts';
 import type { NotificationMessage } from '../rpc/message.ts';
 import { Calls, type SendOptions } from './calls.ts';
 import type { ClientOptions } from './client.ts';
 import type { Dial } from './dial.ts';
-import type { RequestError } from './errors.ts';
+import { asRequestError, failure, type RequestError } from './errors.ts';
 import { Link, type LinkState } from './link.ts';
 import { Listeners } from './listeners.ts';
 import { Listening } from './listening.ts';
@@ -42,7 +42,7 @@ export interface ClientEvents {
   };
   /** Text that a server started by this client wrote beside the protocol. */
   stderr: string;
-  state: { readonly state: LinkState; readonly error?: AppError };
+  state: { readonly state: LinkState; readonly error?: RequestError };
   /** A request that changes something is in another state. */
   mutation: Mutation;
   /** A question of the server was refused without or against its handler. */
@@ -57,7 +57,7 @@ export interface ClientEvents {
 export interface Tap {
   news(news: News): void;
   /** With the reason, unless the program itself has closed the client. */
-  over(error?: AppError): void;
+  over(error?: RequestError): void;
 }
 
 export class Heddle implements Closable {
@@ -112,7 +112,7 @@ export class Heddle implements Closable {
 
   /** What the server said of itself at first. */
   get server(): Result<typeof initialize> {
-    if (!this.#server) throw new AppError('notInitialized', 'the handshake has not been made');
+    if (!this.#server) throw failure('notInitialized', 'the handshake has not been made');
     return this.#server;
   }
 
@@ -156,7 +156,7 @@ export class Heddle implements Closable {
     answered?: (result: R) => void,
   ): Promise<R> {
     const declared = REQUESTS.get(method);
-    if (!declared || declared.isHandshake) throw new AppError('unknownMethod', `${method} is not declared`);
+    if (!declared || declared.isHandshake) throw failure('unknownMethod', `unknown method: ${method}`);
     return (await this.#calls.request(declared, params, options, answered)) as R;
   }
 
@@ -269,7 +269,8 @@ export class Heddle implements Closable {
     this.#tell({ method: 'client/lost', params: { threadId, error } });
   }
 
-  #changed(state: LinkState, error: AppError | undefined): void {
+  #changed(state: LinkState, reason: AppError | undefined): void {
+    const error = reason && asRequestError(reason);
     if (state === 'reconnecting') this.#listening.cut();
     this.#listeners.emit('state', error ? { state, error } : { state });
     if (state !== 'closed') return;
@@ -279,8 +280,13 @@ export class Heddle implements Closable {
   }
 }
 
-export async function connectWith(dial: Dial, settings: ClientSettings): Promise<Heddle> {
-  const client = new Heddle(dial, settings);
-  await client.open();
-  return client;
+/** Rejects with a `RequestError`, also for what `dialFor` throws. */
+export async function connectWith(dialFor: () => Dial, settings: ClientSettings): Promise<Heddle> {
+  try {
+    const client = new Heddle(dialFor(), settings);
+    await client.open();
+    return client;
+  } catch (error) {
+    throw asRequestError(error);
+  }
 }

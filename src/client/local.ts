@@ -24,7 +24,7 @@ export type ConnectOptions = ClientSettings & Way;
  * *unavailable*.
  */
 export async function connect(options: ConnectOptions): Promise<Heddle> {
-  return connectWith(dialOf(options), options);
+  return connectWith(() => dialOf(options), options);
 }
 
 function dialOf(way: Way): Dial {

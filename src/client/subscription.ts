@@ -1,7 +1,7 @@
 // A queue with one reader: what has been pushed and not taken waits; after the end the rest is still read.
 
-import { AppError } from '../base/errors.ts';
 import { type Deferred, deferred } from '../base/signals.ts';
+import { failure } from './errors.ts';
 
 /** Values that may wait for their reader. */
 export const MAX_WAITING = 65_536;
@@ -24,7 +24,7 @@ export class Subscription<T> implements AsyncIterableIterator<T> {
     if (this.#end) return;
     if (this.#waiting.length - this.#head >= this.#limit) {
       this.#forget();
-      this.end(new AppError('overloaded', `this reader fell more than ${this.#limit} messages behind`));
+      this.end(failure('overloaded', `this reader fell more than ${this.#limit} messages behind`));
       this.#left();
       return;
     }

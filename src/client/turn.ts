@@ -1,8 +1,8 @@
 // One turn as an object: what happens in it as a stream, and how it ended.
 
-import { AppError } from '../base/errors.ts';
 import { type Deferred, deferred } from '../base/signals.ts';
 import type { SendOptions } from './calls.ts';
+import { failure, type RequestError } from './errors.ts';
 import type { Heddle, Tap } from './heddle.ts';
 import { isOfThread, type News, turnIdOf } from './news.ts';
 import { MAX_WAITING, Subscription } from './subscription.ts';
@@ -104,10 +104,10 @@ export class Turn implements AsyncIterable<News> {
   #heard(news: News): void {
     if (!isOfThread(news, this.#threadId)) return;
     if (news.method === 'client/lost') this.#failed(news.params.error);
-    else if (news.method === 'thread/deleted') this.#failed(new AppError('notFound', 'the thread was deleted'));
+    else if (news.method === 'thread/deleted') this.#failed(failure('notFound', 'the thread was deleted'));
     else if (!this.#early) this.#heardOfThread(news);
     else if (this.#early.length < MAX_WAITING) this.#early.push(news);
-    else this.#failed(new AppError('overloaded', `more than ${MAX_WAITING} messages came before the answer`));
+    else this.#failed(failure('overloaded', `more than ${MAX_WAITING} messages came before the answer`));
   }
 
   #heardOfThread(news: News): void {
@@ -132,5 +132,5 @@ export class Turn implements AsyncIterable<News> {
   }
 }
 
-const closed = (): AppError =>
-  new AppError('unavailable', 'the client was closed before the turn ended; the turn goes on');
+const closed = (): RequestError =>
+  failure('unavailable', 'the client was closed before the turn ended; the turn goes on');

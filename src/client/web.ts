@@ -32,5 +32,5 @@ export interface ConnectOptions extends ClientSettings, WebOptions {}
 
 /** Connects, tried once. Rejects as *invalid* for a wrong address, else with what kept the server from answering. */
 export async function connect(options: ConnectOptions): Promise<Heddle> {
-  return connectWith(dialWebSocket(options), options);
+  return connectWith(() => dialWebSocket(options), options);
 }

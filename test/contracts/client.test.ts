@@ -222,7 +222,7 @@ test('a handshake that is refused is not tried again; one that is not answered e
   expect(server.dials).toBe(2);
   const silent = new HostileServer();
   const settings = { name: 'test', version: '1', connectTimeoutMs: 20 };
-  await expect(connectWith(silent.dial, settings)).rejects.toThrow('no handshake within 20 ms');
+  await expect(connectWith(() => silent.dial, settings)).rejects.toThrow('no handshake within 20 ms');
 });
 
 test('closing waits for answers and lets nothing new begin; what stays unanswered ends (C-036)', async () => {

@@ -120,7 +120,13 @@ export async function clientOf(
   settings: Partial<ClientSettings> = {},
 ): Promise<{ client: Heddle; line: FakeLine }> {
   const reconnect = { firstMs: 1, longestMs: 2, maxAttempts: 3 };
-  const connecting = connectWith(server.dial, { name: 'test', version: '1', drainMs: 20, reconnect, ...settings });
+  const connecting = connectWith(() => server.dial, {
+    name: 'test',
+    version: '1',
+    drainMs: 20,
+    reconnect,
+    ...settings,
+  });
   const line = await server.ready();
   const client = await connecting;
   clients.push(client);

@@ -33,7 +33,7 @@ async function started(more: string): Promise<{ client: Heddle; pid: number }> {
         hooks.stderr(text);
       },
     });
-  const client = await connectWith(tell, { name: 'test', version: '1', drainMs: 10, reconnect: false });
+  const client = await connectWith(() => tell, { name: 'test', version: '1', drainMs: 10, reconnect: false });
   return { client, pid: await pid.promise };
 }
 
