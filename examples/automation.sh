@@ -3,29 +3,24 @@
 # The second word answers what is asked meanwhile. Needs socat and jq; HEDDLE_SOCKET names another socket.
 set -euo pipefail
 socket=${HEDDLE_SOCKET:-$HOME/.heddle/app-server-control/app-server-control.sock} decision=${2:-decline}
-[[ $# -ge 1 ]] || { echo "usage: automation.sh PROMPT [accept|decline]" >&2; exit 1; }
+[[ $# -ge 1 ]] || { echo "usage: automation.sh PROMPT [accept|decline]" >&2; exit 2; }
 [[ -S $socket ]] || { echo "no server listens on $socket" >&2; exit 1; }
-# Each message of the server as a row: what it is, its id, and the one text in it that is of interest here.
-rows='[if .error then "refused" elif .method and .id then "asked " + .method else .method // "answer \(.id)" end, (.id | tojson),
-  (.error.message // .result.thread.id // .params.command // (.params.item | select(.type == "agentMessage").text)
-    // .params.turn.error.message // .params.turn.status // "")] | @tsv'
+# Each message of the server as a row: its id, what it is, and the one text in it that is of interest here.
+rows='[(.id | tojson), if .error then "refused" else .method // "answer" end, (.error.message // .result.thread.id // .params.command
+  // (.params.item | select(.type == "agentMessage").text) // .params.turn.error.message // .params.turn.status // "")] | @tsv'
 coproc server { socat -t 5 - "UNIX-CONNECT:$socket" | jq --unbuffered --raw-output "$rows"; }
 from=${server[0]} to=${server[1]}
 send() { jq --compact-output --null-input "$@" >&"$to"; }
-
 send '{id: 1, method: "initialize", params: {clientInfo: {name: "automation", version: "1"}}}'
 send --arg cwd "$PWD" '{id: 2, method: "thread/start", params: {cwd: $cwd}}'
-while IFS=$'\t' read -r what id text <&"$from"; do
-  case $what in
-    "answer 2") send --arg id "$text" --arg prompt "$1" \
-      '{id: 3, method: "turn/start", params: {threadId: $id, input: [{type: "text", text: $prompt}]}}' ;;
-    "asked item/commandExecution/requestApproval" | "asked item/fileChange/requestApproval")
-      printf '%s: %b\n' "$decision" "${text:-a patch}" >&2
-      send --argjson id "$id" --arg decision "$decision" '{id: $id, result: {decision: $decision}}' ;;
-    asked*) send --argjson id "$id" '{id: $id, error: {code: -32601, message: "a script cannot answer this"}}' ;;
-    item/completed) [[ -z $text ]] || printf '%b\n' "$text" ;;
-    turn/completed) printf '%b\n' "$text" >&2; [[ $text == completed ]] && exit 0 || exit 1 ;;
-    refused) printf '%b\n' "$text" >&2; exit 1 ;;
+while IFS=$'\t' read -r id what text <&"$from"; do
+  case "$id $what" in
+    "2 answer") send --arg id "$text" --arg text "$1" '{id: 3, method: "turn/start", params: {threadId: $id, input: [{$text, type: "text"}]}}' ;;
+    "null item/completed") [[ -z $text ]] || printf '%b\n' "$text" ;;
+    "null turn/completed" | *" refused") printf '%b\n' "$text" >&2; [[ $text == completed ]] && exit 0 || exit 1 ;;
+    "null "* | *" answer") ;; # not of interest
+    *) send --argjson id "$id" --arg decision "$decision" '{$id, result: {$decision}}' # where this does not fit it is a refusal
+      printf '%s: %b\n' "$decision" "${text:-$what}" >&2 ;;
   esac
 done
 echo "the server has left" >&2; exit 1

@@ -1,11 +1,11 @@
 // A program that starts a server, runs one turn and prints the answer as it comes: node examples/node-client.mjs "say Hello"
 import { connect } from 'heddle/client/node';
 
-const server = process.env.HEDDLE_COMMAND ?? 'heddle';
+process.on('uncaughtException', ({ message }) => process.stderr.write(`${message}\n`, () => process.exit(1)));
 const client = await connect({
   name: 'example',
   version: '1.0.0',
-  spawn: { command: server, args: ['app-server', '--backend', 'mock'] },
+  spawn: { command: process.env.HEDDLE_COMMAND ?? 'heddle', args: ['app-server', '--backend', 'mock'] },
   onServerRequest: { 'item/commandExecution/requestApproval': () => ({ decision: 'decline' }) },
 });
 const thread = await client.thread({ cwd: process.cwd() });
@@ -16,4 +16,5 @@ for await (const news of turn) {
 }
 const { status } = await turn.completed;
 process.stdout.write(`\n${status}\n`);
+process.exitCode = status === 'completed' ? 0 : 1;
 await client.close();
