@@ -8,7 +8,7 @@ import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, nextLink, sealed } from './chain.ts';
 import { DamagedRow } from './checksum.ts';
 import { reviveSync, type Source } from './reader.ts';
-import { decode, type Encoded, encode, encodeRow } from './records.ts';
+import { decode, type Encoded, encode, encodeRow, whole } from './records.ts';
 import type { EventToStore } from './store.ts';
 import { TableDraft } from './table-draft.ts';
 import { derive, wholeMeta } from './tables.ts';
@@ -38,8 +38,7 @@ export function prepare(expected: Seq, events: readonly EventToStore[]): Prepare
     const stored = { seq, atMs, event };
     seq += span(event);
     // Deltas are outside the chain and go with their turn: no canonical form, nothing taken out.
-    const encoded =
-      event.type === 'delta' ? { text: JSON.stringify(stored), refs: [], contents: new Map() } : encode(stored);
+    const encoded = event.type === 'delta' ? whole(JSON.stringify(stored)) : encode(stored);
     return { stored, encoded };
   });
 }
@@ -78,7 +77,7 @@ export class LogWriter {
   /** Inside a transaction: the records behind `before`, or at the beginning of a log whose row starts as `start`. */
   write(id: ThreadId, before: ThreadState | undefined, start: ThreadMeta, records: readonly Prepared[]): Seq {
     const { rows, keys } = this.#source;
-    const tables = new TableDraft(rows, keys, id);
+    let tables: TableDraft | undefined;
     let { seq, link } = before?.head ?? { seq: 0, link: firstLink(id) };
     let meta = start;
     for (const { stored, encoded } of records) {
@@ -87,6 +86,7 @@ export class LogWriter {
       else {
         link = nextLink(link, encoded.text);
         rows.put(keys.log(id, stored.seq), sealed(link, encoded.text));
+        tables ??= new TableDraft(rows, keys, id);
         const derived = derive(meta, stored, tables);
         meta = derived.meta;
         for (const change of derived.changes) tables.apply(change);
@@ -94,7 +94,7 @@ export class LogWriter {
       }
       seq = stored.seq + span(event) - 1;
     }
-    tables.write();
+    tables?.write();
     const head = { seq, link };
     const headText = JSON.stringify(head);
     rows.put(keys.head(id), headText);

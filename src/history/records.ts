@@ -30,6 +30,9 @@ export interface Decoded<T> {
 const NO_REFS: readonly BlobRef[] = [];
 const NO_CONTENTS: ReadonlyMap<string, string> = new Map();
 
+/** A text with all its strings in it. */
+export const whole = (text: string): Encoded => ({ text, refs: NO_REFS, contents: NO_CONTENTS });
+
 /** The canonical text of a record of the log; see `encodeRow` about long strings. */
 export const encode = (record: object): Encoded => encodeWith(canonicalJson, record);
 
@@ -42,7 +45,7 @@ export const encodeRow = (record: object): Encoded => encodeWith(JSON.stringify,
 function encodeWith(write: (record: object) => string, record: object): Encoded {
   const text = write(record);
   // A string of n bytes has at least n / 3 characters.
-  if (text.length * 3 <= BLOB_THRESHOLD) return { text, refs: NO_REFS, contents: NO_CONTENTS };
+  if (text.length * 3 <= BLOB_THRESHOLD) return whole(text);
   const refs: BlobRef[] = [];
   const contents = new Map<string, string>();
   const rest = cut(record, [], refs, contents) as object;
