@@ -9,7 +9,7 @@ import { table, writeTable } from './matrix.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const ROOT = path.join(HERE, '..');
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 400_000;
 
 /** `by`: how the client is told what to start. `apart`: it has a package of its own, for its size. */
 const CLIENTS = [

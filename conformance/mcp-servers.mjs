@@ -6,12 +6,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort, get } from './kit/context.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const HEDDLE = path.join(process.env.OURS ?? path.join(HERE, '..'), 'bin', 'heddle.js');
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 90_000;
 
 const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'mcp-servers-')));
 const data = path.join(folder, 'data');
@@ -29,8 +30,10 @@ async function startFar(port) {
     stdio: 'ignore',
   });
   const end = Date.now() + LIMIT_MS;
-  while ((await get(port, '/mcp')).status === undefined)
-    assert.ok(Date.now() < end, 'the server at an address is not there');
+  while ((await get(port, '/mcp')).status === undefined) {
+    assert.ok(child.exitCode === null && Date.now() < end, 'the server at an address is not there');
+    await pause(50);
+  }
   return child;
 }
 

@@ -4,6 +4,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ServerProcess } from '../kit/client.mjs';
 import { freePort, get } from '../kit/context.mjs';
 import { ModelServer, words } from '../kit/model.mjs';
@@ -23,13 +24,14 @@ const QUESTION = {
   ],
 };
 
-/** What the model does depends on a key word in what the user wrote last. */
-function keywordModel(reply, request) {
+/** What the model does depends on a key word in what the user wrote last; `held` settles when it may end what it holds. */
+const keywordModel = (held) => (reply, request) => {
   const text = request.userTexts.at(-1) ?? '';
   const format = request.body.text?.format?.type ?? request.body.response_format?.type;
   if (format === 'json_schema') return reply.message('{"title":"Scripted session"}');
   if (request.continues) return reply.message(`Continued: ${text.slice(0, 40)} (done)`);
-  if (text.includes('KWSLOW')) return words(400, 60)(reply, request);
+  if (text.includes('KWSLOW')) return words(4_000, 60)(reply, request);
+  if (text.includes('KWHOLD')) return words(24, (at) => (at === 12 ? held : pause(60)))(reply, request);
   if (text.includes('KWSTREAM')) return words(24, 60)(reply, request);
   const asked = /KWASK (\S+)/.exec(text);
   if (asked) return escalated(`touch ${asked[1]}`)(reply, request);
@@ -38,20 +40,25 @@ function keywordModel(reply, request) {
   if (text.includes('KWMCP')) return mcpTool('demo', 'echo', { text: 'from the model' })(reply, request);
   if (text.includes('KWQUESTION')) return askUser([QUESTION])(reply, request);
   return reply.message(`Reply to: ${text.slice(0, 60)} (done)`);
-}
+};
 
 /** Builds everything and starts the server; `close` ends and removes it all. */
 export async function openScene(targetName, { exe, codex }) {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 'hc-'));
   const model = await new ModelServer().start();
-  model.otherwise = keywordModel;
+  let goOn = () => {};
+  model.otherwise = keywordModel(
+    new Promise((resolve) => {
+      goOn = resolve;
+    }),
+  );
   const aim = target(targetName, { exe });
   const place = new Place(base, aim, model.origin, {
     config: { approval_policy: 'on-request', sandbox_mode: 'workspace-write' },
     mcp: { demo: demoMcpServer() },
   });
   makeRepository(place);
-  const scene = new Scene({ base, model, aim, place, codex, port: await freePort() });
+  const scene = new Scene({ base, model, goOn, aim, place, codex, port: await freePort() });
   try {
     await scene.start();
     scene.relay = await openRelay(`ws://127.0.0.1:${scene.port}`);
@@ -125,7 +132,7 @@ class Scene {
     const args = [...this.aim.listen(url), ...socket, '--ws-auth', 'capability-token', '--ws-token-file', tokenFile];
     const server = new ServerProcess(this.aim.command(args), { env: this.place.env(), cwd: this.workspace });
     this.#server = server;
-    const ready = await server.until(async () => (await get(this.port, '/readyz')).status === 200, 20_000);
+    const ready = await server.until(async () => (await get(this.port, '/readyz')).status === 200, 90_000);
     if (!ready)
       throw new Error(
         `the server does not listen (${JSON.stringify(server.exit ?? 'it runs')}); it wrote:\n${server.output.slice(-2_000)}`,
@@ -156,7 +163,7 @@ class Scene {
 
   runWith(env, ...args) {
     return new Promise((resolve, reject) => {
-      const options = { cwd: this.workspace, env, timeout: 60_000, maxBuffer: 1 << 26 };
+      const options = { cwd: this.workspace, env, timeout: 240_000, maxBuffer: 1 << 26 };
       const child = execFile(this.codex, args, options, (error, stdout, stderr) => {
         if (error)
           reject(
@@ -172,7 +179,7 @@ class Scene {
 
   async close() {
     this.relay?.close();
-    await this.#server?.stop('SIGTERM', 8_000);
+    await this.#server?.stop('SIGTERM', 20_000);
     this.model.stop();
     fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }

@@ -83,7 +83,7 @@ export class Terminal {
     for (let tries = 3; ; tries -= 1) {
       this.type(text);
       try {
-        await this.shows(text.slice(-20), 7_000);
+        await this.shows(text.slice(-20), 15_000);
         break;
       } catch (error) {
         // Keys that come while it redraws its input line are lost.
@@ -97,7 +97,7 @@ export class Terminal {
   }
 
   /** Resolves once the screen shows `what` (text, or an expression) and gives the screen; fails after `limit` ms. */
-  async shows(what, limit = 20_000) {
+  async shows(what, limit = 90_000) {
     for (const end = Date.now() + limit; ; ) {
       const screen = this.text();
       if (typeof what === 'string' ? screen.includes(what) : what.test(screen)) return screen;

@@ -75,7 +75,7 @@ export const sent = (scene, method) =>
   scene.relay.entries.filter((entry) => entry.from === 'server' && entry.message?.method === method).length;
 
 /** Resolves once `test()` is true; what it throws ends the wait. */
-export async function reached(test, message, limit = 30_000) {
+export async function reached(test, message, limit = 120_000) {
   for (const end = Date.now() + limit; !test(); ) {
     expect(Date.now() < end, `${message} within ${limit} ms`);
     await pause(100);

@@ -29,10 +29,10 @@ export async function loadCases() {
   return found;
 }
 
-export async function recordCase(each, aim, { base, schemas, wire }) {
-  const context = new Context(aim, base);
+export async function recordCase(each, aim, { base, schemas, wire, patience }) {
+  const context = new Context(aim, base, patience);
   let failure = null;
-  const limit = each.limit ?? 90_000;
+  const limit = (each.limit ?? 90_000) * (patience ?? 1);
   const timer = { id: undefined };
   try {
     await context.prepare({ ...each.settings, ...(wire ? { wire } : {}) });
@@ -62,9 +62,10 @@ export function choose(cases, words, slow = false) {
 
 /**
  * Records cases against one target into `out`, a file each, `jobs` at a time, and tells about each as it is done.
+ * `patience`: by how much longer it is waited until nothing moves any more.
  * Resolves with the ids that broke off (and why) and the messages that do not fit the schema: `{ broken, invalid }`.
  */
-export async function recordAll(cases, aim, { out, schemas, wire, raw = false, jobs = 3, again = 0 }) {
+export async function recordAll(cases, aim, { out, schemas, wire, raw = false, jobs = 3, again = 0, patience }) {
   fs.mkdirSync(out, { recursive: true });
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'wk-'));
   const queue = cases.map((each, index) => ({ each, base: path.join(scratch, String(index)) }));
@@ -73,10 +74,10 @@ export async function recordAll(cases, aim, { out, schemas, wire, raw = false, j
 
   async function record({ each, base }) {
     const started = Date.now();
-    let done = await recordCase(each, aim, { base, schemas, wire });
+    let done = await recordCase(each, aim, { base, schemas, wire, patience });
     for (let left = again; left > 0 && done.failure; left -= 1) {
       console.log(`again ${each.id}: ${done.failure.message}`);
-      done = await recordCase(each, aim, { base, schemas, wire });
+      done = await recordCase(each, aim, { base, schemas, wire, patience });
     }
     const head = { case: each.id, area: each.area, ...(each.unordered ? { unordered: true } : {}), ...(each.flaky ? { flaky: each.flaky } : {}) };
     const text = [head, ...done.lines].map((line) => JSON.stringify(line)).join('\n');

@@ -152,7 +152,7 @@ export async function leave(peer, { signalAfterMs } = {}) {
     await pause(signalAfterMs);
     peer.wire.child.kill('SIGTERM');
   }
-  const exit = await Promise.race([peer.wire.ended, pause(5_000)]);
+  const exit = await Promise.race([peer.wire.ended, pause(30_000)]);
   if (!exit) peer.wire.child.kill('SIGKILL');
   return { exit, tookMs: Date.now() - started };
 }

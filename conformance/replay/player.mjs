@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, stdioWire } from '../kit/client.mjs';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 90_000;
 const STARTS = new Set(['turn/start', 'review/start']);
 
 /** The runs of a script: each the arguments of the program, and what the client does while it runs. */
@@ -123,7 +123,7 @@ class Run {
 
   async ended(wire) {
     if (this.#endedAt === undefined) this.#end({ signal: 'SIGTERM' });
-    const exit = await Promise.race([wire.ended, pause(5_000)]);
+    const exit = await Promise.race([wire.ended, pause(30_000)]);
     if (!exit) wire.child.kill('SIGKILL');
     return { exit: exit ?? { code: null, signal: 'it had to be killed' }, tookMs: Date.now() - this.#endedAt };
   }

@@ -112,7 +112,7 @@ class Stage {
       cwd: this.workspace,
       encoding: 'utf8',
       input: '',
-      timeout: 20_000,
+      timeout: 90_000,
     });
   }
 
@@ -146,7 +146,7 @@ class Stage {
     const server = new ServerProcess(this.command(['app-server', ...argv]), { env: this.env(), cwd: this.workspace });
     this.#servers.push(server);
     const listens = async () => (kind === 'ws' ? (await get(port, '/readyz')).status === 200 : accepts(socket));
-    if (!(await server.until(listens, 20_000))) throw new Error(`the server does not listen: ${server.output}`);
+    if (!(await server.until(listens, 60_000))) throw new Error(`the server does not listen: ${server.output}`);
     const url = kind === 'ws' ? `ws://127.0.0.1:${port}` : `ws+unix://${socket}:/`;
     const wire = webSocketWire(url, { headers: { authorization: `Bearer ${token}` } });
     const { open, ...refusal } = await wire.opened;
@@ -156,7 +156,7 @@ class Stage {
 
   /** Ends what listens; what it held goes on in the next server. */
   async stopServers() {
-    await Promise.all(this.#servers.splice(0).map((server) => server.stop('SIGTERM', 8_000)));
+    await Promise.all(this.#servers.splice(0).map((server) => server.stop('SIGTERM', 20_000)));
   }
 
   async close() {

@@ -91,7 +91,7 @@ class Drive {
     const url = `ws://127.0.0.1:${port}`;
     const args = ['app-server', ...this.aim.listen(url), ...this.aim.withoutAuth(url)];
     const server = new ServerProcess({ file: this.shim, args }, { env: this.env(), cwd: this.workspace });
-    this.cleanups.push(() => server.stop('SIGTERM', 3_000));
+    this.cleanups.push(() => server.stop('SIGTERM', 10_000));
     if (!(await server.until(async () => (await get(port, '/readyz')).status === 200))) throw new Error(`no server: ${server.output}`);
     return url;
   }
@@ -114,7 +114,7 @@ class Drive {
   }
 
   /** Runs one step; its result, when a string or false, must not be false. */
-  async step(label, work, limit = 30_000) {
+  async step(label, work, limit = 90_000) {
     const timer = { id: undefined };
     try {
       const late = new Promise((_done, fail) => { timer.id = setTimeout(() => fail(new Error(`nothing after ${limit} ms`)), limit); });
@@ -151,7 +151,7 @@ class Drive {
 }
 
 /** Resolves with what `test` gives once that is truthy. */
-export async function until(test, limit = 15_000, gap = 150) {
+export async function until(test, limit = 60_000, gap = 150) {
   for (const end = Date.now() + limit; Date.now() < end;) {
     const found = await test();
     if (found) return found;
