@@ -76,7 +76,7 @@ test.each([false, true])(
       disableTimeout: true,
       ...(streams ? { processId: 'p', streamStdoutStderr: true } : {}),
     });
-    expect(process.memoryUsage().rss - before).toBeLessThan(128 * MIB);
+    expect(process.memoryUsage().rss - before).toBeLessThan(192 * MIB);
     if (streams) {
       const deltas = client.news('command/exec/outputDelta');
       expect(streamed(client, 'p').length).toBe(MIB);

@@ -92,9 +92,10 @@ describe('a term in a text', () => {
 
   it('is found in the same time however much of it comes again and again', () => {
     const text = 'a   '.repeat(4 * 1024 * 1024);
-    const begun = performance.now();
+    // Of this process: a busy machine does not count.
+    const begun = process.cpuUsage();
     expect(firstMatch(text, patternOf(`${'a '.repeat(127)}b`))).toBeUndefined();
-    expect(performance.now() - begun).toBeLessThan(15_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(15_000_000);
     expect([...matchesIn('aabaaab aab', patternOf('aab'))].map(({ start }) => start)).toEqual([0, 4, 8]);
     expect(firstMatch('abcabab ab', wordPatternOf('ab'))).toEqual({ start: 0, end: 2 });
     expect(firstMatch('xabab abab', wordPatternOf('abab'))).toEqual({ start: 6, end: 10 });
