@@ -10,6 +10,7 @@ import { Commits } from './commits.ts';
 import { headerProblem } from './file-header.ts';
 import { compareKeys, FORMAT_VERSION, formatKey, type Key } from './keys.ts';
 import { ByteRows } from './lmdb-transfer.ts';
+import { Pace } from './pace.ts';
 import { RECORDS_FILE } from './places.ts';
 import { breathe, type Row, type Rows, type Scan, type Transfer } from './rows.ts';
 
@@ -23,6 +24,7 @@ const RAW_STEP = 2000;
 const RAW_CHARACTERS = 4 * 1024 * 1024;
 
 export class LmdbRows implements Rows {
+  readonly pace = new Pace();
   readonly #root: RootDatabase<string, LmdbKey>;
   readonly #bytes: ByteRows;
   readonly #commits = new Commits(
@@ -187,6 +189,12 @@ export class LmdbRows implements Rows {
   }
 
   async write<T>(work: () => T): Promise<T> {
+    this.#check(this.#takesWrites);
+    this.pace.noteWrite();
+    return this.#commits.run(work).finally(() => this.pace.noteWrite());
+  }
+
+  async writeAside<T>(work: () => T): Promise<T> {
     this.#check(this.#takesWrites);
     return this.#commits.run(work);
   }

@@ -2,11 +2,14 @@
 
 import { AppError } from '../base/errors.ts';
 import { compareKeys, type Key } from './keys.ts';
+import { Pace } from './pace.ts';
 import type { Row, Rows, Scan, Transfer } from './rows.ts';
 
 const BATCH_ROWS = 1000;
 
 export class MemoryRows implements Rows {
+  /** Nobody waits for a disk here. */
+  readonly pace = new Pace();
   readonly #rows: Row[] = [];
   #undo: (() => void)[] = [];
   #isClosed = false;
@@ -61,6 +64,10 @@ export class MemoryRows implements Rows {
       for (const step of this.#undo.reverse()) step();
       throw error;
     }
+  }
+
+  writeAside<T>(work: () => T): Promise<T> {
+    return this.write(work);
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@
 import type { Closable } from '../base/close.ts';
 import { DamagedRow } from './checksum.ts';
 import type { Key, KeyRange } from './keys.ts';
+import type { Pace } from './pace.ts';
 
 export interface Row {
   readonly key: Key;
@@ -56,6 +57,9 @@ export interface Rows extends Closable {
    * rejects as *unavailable* when the disk refuses, and then nothing was written.
    */
   write<T>(work: () => T): Promise<T>;
+  /** As `write`, for work that nobody waits for: between two such transactions it asks `pace`. */
+  writeAside<T>(work: () => T): Promise<T>;
+  readonly pace: Pace;
 }
 
 /** Throws `DamagedRow`. */

@@ -35,6 +35,9 @@ export interface Draft {
   readonly added: Set<string>;
 }
 
+/** Lets others go first; false: the work is to end. */
+export type GiveWay = () => Promise<boolean>;
+
 /** The documents of a thread, in order. */
 export function documentsOf({ rows, keys }: Source, id: ThreadId): Document[] {
   const found = rows.scan({ ...below(keys.documents(id)), limit: Infinity });
@@ -47,12 +50,13 @@ export function documentsOf({ rows, keys }: Source, id: ThreadId): Document[] {
 
 /**
  * What the messages of ended turns behind those that have been entered add: the last document going on, then others. Ends
- * with the document that reaches so many words; `isWhole`: nothing is left.
+ * with the document that reaches so many words; `isWhole`: nothing is left. Waits for `giveWay` before each new document.
  */
 export async function draftsOf(
   source: Source,
   id: ThreadId,
   most: number,
+  giveWay: GiveWay,
 ): Promise<{ readonly drafts: readonly Draft[]; readonly isWhole: boolean }> {
   const through = enteredThrough(source, id);
   const drafts: Draft[] = [];
@@ -63,6 +67,7 @@ export async function draftsOf(
     if (open === undefined || isFull(open)) {
       total += open?.added.size ?? 0;
       if (total > most) return { drafts, isWhole: false };
+      if (!(await giveWay())) return { drafts, isWhole: false };
       open = { n: undefined, from: seq, to: seq, characters: 0, words: new Set(), added: new Set() };
       drafts.push(open);
     }

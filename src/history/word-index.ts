@@ -3,21 +3,26 @@
 import { systemClock } from '../base/clock.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { spared } from './checksum.ts';
-import { below, type Key, type KeyRange, type Keys } from './keys.ts';
+import { below, type Key, type Keys } from './keys.ts';
 import { post, unpost } from './postings.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row, type Rows } from './rows.ts';
-import { type Draft, draftsOf, putDocument } from './word-documents.ts';
+import { inSlices, stepsIn } from './slices.ts';
+import { type Draft, draftsOf, type GiveWay, putDocument } from './word-documents.ts';
+import { byWord, inOrder, type PlacedWord } from './word-order.ts';
 
 /** Another kind of index is made anew. */
 const VERSION = '1';
-/** Time for which one transaction may hold up others, in ms. */
+/** Time for which one transaction of a removal may hold up others, in ms. */
 const CHUNK_MS = 15;
 /** Threads, and words, entered together. */
 const THREADS = 500;
 const WORDS = 250_000;
-/** Threads that wait, above which the work rests for half of the time that it takes. */
-const MANY = 64;
+/** The same while others write: what is said in a thread before its words are entered makes them be read again. */
+const FEW_WORDS = 25_000;
+/** Between two slices while others write, in ms; the long one when so much is due that it would not be over soon anyway. */
+const PAUSE_MS = 50;
+const LONG_PAUSE_MS = 500;
 
 /** Inside a transaction: there are messages up to `seq` that the index does not have. */
 export function noteMessages(rows: Rows, keys: Keys, id: ThreadId, seq: Seq): void {
@@ -38,6 +43,7 @@ export class WordIndex {
   readonly #source: Source;
   readonly #signal: AbortSignal;
   #filling: Promise<void> | undefined;
+  #pauseMs = PAUSE_MS;
 
   constructor(source: Source, signal: AbortSignal) {
     this.#source = source;
@@ -71,10 +77,8 @@ export class WordIndex {
     while (!this.#signal.aborted) {
       const due = rows.scan({ ...below(keys.due()), limit: THREADS });
       if (due.length === 0) return;
-      const started = systemClock.elapsed();
-      await this.#enter(await this.#read(due));
-      if (due.length > MANY) await rest((systemClock.elapsed() - started) / 2, this.#signal);
-      else await breathe();
+      this.#pauseMs = due.length < THREADS ? PAUSE_MS : LONG_PAUSE_MS;
+      await this.#enter(await this.#read(due, rows.pace.isQuiet ? WORDS : FEW_WORDS));
     }
   }
 
@@ -91,21 +95,22 @@ export class WordIndex {
           for (const { key } of old) rows.remove(key);
           noteMessages(rows, keys, id, 0);
         });
-    if (!this.#signal.aborted) await rows.write(() => rows.put(keys.wordsVersion(), VERSION));
+    if ((await this.#slice()) > 0) await rows.writeAside(() => rows.put(keys.wordsVersion(), VERSION));
   }
 
-  async #read(due: readonly Row[]): Promise<Entry[]> {
+  async #read(due: readonly Row[], most: number): Promise<Entry[]> {
     const { rows } = this.#source;
+    const giveWay = this.#givingWay();
     const entries: Entry[] = [];
     let words = 0;
     for (const { key, text: mark } of due) {
-      if (words >= WORDS || this.#signal.aborted) break;
+      if (words >= most || !(await giveWay())) break;
       if (mark === '') {
-        await rows.write(() => rows.remove(key));
+        await rows.writeAside(() => rows.remove(key));
         continue;
       }
       const [id] = JSON.parse(mark) as [ThreadId, Seq];
-      const read = await draftsOf(this.#source, id, WORDS - words);
+      const read = await draftsOf(this.#source, id, most - words, giveWay);
       words += read.drafts.reduce((sum, { added }) => sum + added.size, 0);
       entries.push({ id, key, mark, ...read });
     }
@@ -124,14 +129,18 @@ export class WordIndex {
       due = new Set(entries.filter(isDue));
     };
     const parts = entries.flatMap((entry) => entry.drafts.map((draft) => ({ entry, draft })));
-    const enterWord = ([word, places]: readonly [string, readonly number[]]) => {
+    const enterWord = ([word, places]: PlacedWord) => {
       const numbers = places.flatMap((index) => {
         const { entry, draft } = parts[index] as (typeof parts)[number];
         return due.has(entry) && draft.n !== undefined ? [draft.n] : [];
       });
       post(rows, keys, word, numbers);
     };
-    await this.#inSlices(byWord(parts.map(({ draft }) => draft)), enterWord, refresh);
+    const words = await byWord(
+      parts.map(({ draft }) => draft),
+      this.#givingWay(),
+    );
+    await this.#inSlices(inOrder(words), enterWord, refresh);
     await this.#inSlices(entries, (entry) => {
       if (!isDue(entry)) return;
       const last = entry.drafts.at(-1);
@@ -141,18 +150,36 @@ export class WordIndex {
   }
 
   /** In order, in as many transactions as it takes. `begin` runs at the beginning of each. */
-  #inSlices<T>(parts: readonly T[], work: (part: T) => void, begin?: () => void): Promise<void> {
-    return inSlices(this.#source.rows, parts, work, { begin, signal: this.#signal });
+  #inSlices<T>(parts: Iterable<T>, work: (part: T) => void, begin?: () => void): Promise<void> {
+    const { rows } = this.#source;
+    return inSlices(parts, work, { next: () => this.#slice(), write: (slice) => rows.writeAside(slice), begin });
+  }
+
+  /** For work without transactions: to be called again and again, it waits whenever a slice is over. */
+  #givingWay(): GiveWay {
+    let end = 0;
+    return async () => {
+      if (systemClock.elapsed() < end) return true;
+      const ms = await this.#slice();
+      end = systemClock.elapsed() + ms;
+      return ms > 0;
+    };
+  }
+
+  #slice(): Promise<number> {
+    return this.#source.rows.pace.slice(this.#pauseMs, this.#signal);
   }
 }
 
 /** Takes the words of a thread out of the index; its rows go with the thread. Running it again is harmless. */
 export async function forgetWords({ rows, keys }: Source, id: ThreadId): Promise<void> {
+  const next = () => breathe().then(() => CHUNK_MS);
+  const write = (slice: () => void) => rows.write(slice);
   for await (const step of stepsIn(rows, below(keys.documentWords(id))))
     for (const { key, text, isDamaged } of step) {
       const n = key.at(-1) as number;
       const words = isDamaged || text === '' ? [] : text.split(' ');
-      await inSlices(rows, words, (word) => unpost(rows, keys, word, n));
+      await inSlices(words, (word) => unpost(rows, keys, word, n), { next, write });
       await rows.write(() => {
         // Which words it had is not known any more: the whole index is made anew.
         if (isDamaged) rows.remove(keys.wordsVersion());
@@ -161,60 +188,4 @@ export async function forgetWords({ rows, keys }: Source, id: ThreadId): Promise
       });
     }
   if (rows.get(keys.due(id)) !== undefined) await rows.write(() => rows.remove(keys.due(id)));
-}
-
-/** Each word with the places of the drafts to which it was added; sorted, so that neighbouring rows are written together. */
-function byWord(drafts: readonly Draft[]): [string, number[]][] {
-  const found = new Map<string, number[]>();
-  for (const [index, { added }] of drafts.entries())
-    for (const word of added) {
-      const places = found.get(word);
-      if (places === undefined) found.set(word, [index]);
-      else places.push(index);
-    }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-async function inSlices<T>(
-  rows: Rows,
-  parts: readonly T[],
-  work: (part: T) => void,
-  { begin, signal }: { readonly begin?: (() => void) | undefined; readonly signal?: AbortSignal } = {},
-): Promise<void> {
-  for (let done = 0; done < parts.length && !signal?.aborted; ) {
-    done = await rows.write(() => {
-      const end = systemClock.elapsed() + CHUNK_MS;
-      begin?.();
-      let next = done;
-      do work(parts[next++] as T);
-      while (next < parts.length && systemClock.elapsed() < end);
-      return next;
-    });
-    await breathe();
-  }
-}
-
-async function* stepsIn(rows: Rows, whole: KeyRange): AsyncGenerator<readonly Row[]> {
-  let range = whole;
-  for (;;) {
-    const step = rows.scan({ ...range, limit: 100 });
-    const last = step.at(-1);
-    if (last === undefined) return;
-    yield step;
-    range = { from: [...last.key, 0], to: range.to };
-    await breathe();
-  }
-}
-
-/** Lets others have the processor. */
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }

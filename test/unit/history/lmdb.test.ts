@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { formatKey, type Key, keysOf, removalKey } from '../../../src/history/keys.ts';
 import { openLmdbHistory } from '../../../src/history/lmdb.ts';
@@ -74,6 +74,17 @@ describe('the durable history', () => {
     expect(await store.append('t', 11, at(2, turnCompleted('open')))).toBe(12);
     await history.close();
     expect(await verifyHistory(directory)).toEqual({ threads: 1, records: 11, damages: [] });
+  });
+
+  it('tells those whom nobody waits for of all writes but their own', async () => {
+    const rows = new LmdbRows(recordsDirectory(directory));
+    const told = vi.spyOn(rows.pace, 'noteWrite');
+    await rows.writeAside(() => rows.put(['x'], '1'));
+    expect(rows.get(['x'])).toBe('1');
+    expect(told).not.toHaveBeenCalled();
+    await rows.write(() => rows.put(['x'], '2'));
+    expect(told).toHaveBeenCalledTimes(2);
+    await rows.close();
   });
 
   it('closes in the midst of appends: each is stored or refused', async () => {

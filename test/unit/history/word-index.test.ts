@@ -6,6 +6,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { memoryBlobs } from '../../../src/history/blobs.ts';
 import { below, HIGHEST, type Key, keysOf } from '../../../src/history/keys.ts';
 import { MemoryRows } from '../../../src/history/memory-rows.ts';
+import { Pace } from '../../../src/history/pace.ts';
 import { documentsWith, post, unpost } from '../../../src/history/postings.ts';
 import type { Row } from '../../../src/history/rows.ts';
 import { RowThreadStore } from '../../../src/history/thread-store.ts';
@@ -19,6 +20,7 @@ import {
   turnCompleted,
   turnStarted,
 } from '../../harness/history-events.ts';
+import { ManualClock } from '../transports/manual-clock.ts';
 
 const keys = keysOf('local');
 
@@ -33,6 +35,18 @@ class FailingRows extends MemoryRows {
       work();
       throw new AppError('unavailable', 'the disk refuses');
     });
+  }
+}
+
+/** Counts transactions that nobody waits for. */
+class BusyRows extends MemoryRows {
+  readonly clock = new ManualClock();
+  override readonly pace = new Pace(this.clock);
+  aside = 0;
+
+  override writeAside<T>(work: () => T): Promise<T> {
+    this.aside += 1;
+    return super.writeAside(work);
   }
 }
 
@@ -80,6 +94,32 @@ describe('the word index', () => {
       await second.close();
     }
     expect(failures).toBeGreaterThan(2);
+  });
+
+  it('is filled while others write without end, with one transaction now and then', async () => {
+    const busy = new BusyRows();
+    const source = { rows: busy, keys, blobs: memoryBlobs(), log: silentLog() };
+    const store = new RowThreadStore(source, 'local', () => 1);
+    busy.pace.noteWrite();
+    for (let index = 0; index < 600; index += 1)
+      await store.create(threadMeta(`t${index}`), at(1, ...said('u', `alpha beta${index}`)));
+    let isFilled = false;
+    const filled = store.worded().then(() => {
+      isFilled = true;
+    });
+    let [aside, most] = [0, 0];
+    while (!isFilled) {
+      busy.pace.noteWrite();
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      busy.clock.advance(50);
+      most = Math.max(most, busy.aside - aside);
+      aside = busy.aside;
+    }
+    await filled;
+    expect(most).toBe(1);
+    expect(busy.clock.elapsed()).toBeGreaterThan(500 * 5);
+    expect(await search(store, 'beta599')).toEqual(['t599']);
+    await store.close();
   });
 
   it('and everything else leave nothing of a thread that is removed', async () => {
