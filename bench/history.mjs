@@ -106,6 +106,18 @@ async function lists(client) {
   await list('searchTerm that all have a part of', { searchTerm: 'weave' });
 }
 
+/** First results: of a word that one thread has, of words that all have, and of what none has. */
+async function searches(client) {
+  const search = (what, searchTerm) =>
+    sample(`thread/search ${what}`, client, 'thread/search', () => ({ searchTerm }), rows);
+  await search('of an item of the long thread', 'long-2-10');
+  await search('of words that all threads have', 'lorem ipsum');
+  await search('of a word in all previews', 'weft');
+  await search('of a beginning of a word', 'lor');
+  await search('of words in another order', 'amet lorem dolor');
+  await search('without a match', 'zzqqxx');
+}
+
 async function long(client, server) {
   const threadId = 'bench-long';
   const before = ownKib(server.pid);
@@ -188,6 +200,7 @@ async function measure(threads) {
     console.log(`ready after ${server.ready.toFixed(0)} ms; ${(ownKib(server.pid) / 1024).toFixed(0)} MiB of its own`);
     const client = await connect(server.url);
     await lists(client);
+    await searches(client);
     if (items > 0) {
       await long(client, server);
       await fork(client, server);
