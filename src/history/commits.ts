@@ -21,14 +21,17 @@ export class Commits {
     this.#refused = refused;
   }
 
-  /** Runs `work` after all that was asked for before; resolves when what it wrote is on disk. */
-  run<T>(work: () => T): Promise<T> {
+  /**
+   * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What `isPart` of something long
+   * shares no commit with those who waited for the part before: they are done first.
+   */
+  run<T>(work: () => T, isPart = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const begin = () => {
         this.#underWay += 1;
         void this.#transact(work).then(resolve, reject).finally(this.#ended);
       };
-      if (this.#hasBegun) this.#waiting.push(begin);
+      if (this.#hasBegun || (isPart && this.#underWay > 0)) this.#waiting.push(begin);
       else begin();
     });
   }

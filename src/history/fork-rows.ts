@@ -44,6 +44,8 @@ const NOTABLE: ReadonlySet<string> = new Set([
   'usageReported',
   'terminalLeft',
 ]);
+/** Most records have a type that begins with none of these. */
+const NOTABLE_LETTERS: ReadonlySet<number | undefined> = new Set([...NOTABLE].map((type) => type.charCodeAt(0)));
 const TYPE = Buffer.from('"type":"');
 /** Longer than each of their names. */
 const NAME_LENGTH = 24;
@@ -61,6 +63,7 @@ function isNotable(record: Buffer): boolean {
   while (next < record.length && record[next - 1] !== COMMA) next += 1;
   if (record[next] === QUOTE && record[next + 1] === LETTER_B) return true;
   const at = endOfLast(TYPE, record);
+  if (!NOTABLE_LETTERS.has(record[at])) return false;
   const name = record.toString('latin1', at, at + NAME_LENGTH);
   return NOTABLE.has(name.slice(0, name.indexOf('"')));
 }
@@ -183,7 +186,7 @@ class RowCopy {
         if (batch.isDamaged) throw new NotCopied();
         const put = await this.#prepared(batch, goesOver);
         await written;
-        written = this.#target.rows.write(put);
+        written = this.#target.rows.writePart(put);
         // Seen by the next round, which may not be there yet.
         written.catch(() => {});
         rest = beyond(rest, batch.key(batch.length - 1), false);

@@ -188,15 +188,16 @@ export class LmdbRows implements Rows {
     return before.lastTxnId === after.lastTxnId ? { missing, fitting } : undefined;
   }
 
-  async write<T>(work: () => T): Promise<T> {
-    this.#check(this.#takesWrites);
-    this.pace.noteWrite();
-    return this.#commits.run(work).finally(() => this.pace.noteWrite());
+  write<T>(work: () => T): Promise<T> {
+    return this.#noted(this.#write(work, false));
   }
 
-  async writeAside<T>(work: () => T): Promise<T> {
-    this.#check(this.#takesWrites);
-    return this.#commits.run(work);
+  writePart<T>(work: () => T): Promise<T> {
+    return this.#noted(this.#write(work, true));
+  }
+
+  writeAside<T>(work: () => T): Promise<T> {
+    return this.#write(work, true);
   }
 
   readonly close = closeOnce(async () => {
@@ -207,6 +208,16 @@ export class LmdbRows implements Rows {
     // After a failure it would wait for what never ends; all that was acknowledged is on disk.
     if (!this.#hasFailed) await this.#root.close();
   });
+
+  #noted<T>(writing: Promise<T>): Promise<T> {
+    this.pace.noteWrite();
+    return writing.finally(() => this.pace.noteWrite());
+  }
+
+  async #write<T>(work: () => T, isPart: boolean): Promise<T> {
+    this.#check(this.#takesWrites);
+    return this.#commits.run(work, isPart);
+  }
 
   #begin<T>(work: () => T): Promise<T> {
     if (this.#hasFailed) throw this.#failure();

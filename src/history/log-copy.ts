@@ -151,7 +151,7 @@ export class LogCopy {
   async #inChunks(count: number, check: () => void, write: (index: number) => void): Promise<void> {
     let done = 0;
     while (done < count) {
-      done = await this.#target.rows.write(() => {
+      done = await this.#target.rows.writePart(() => {
         check();
         const end = systemClock.elapsed() + CHUNK_MS;
         let index = done;

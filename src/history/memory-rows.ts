@@ -66,6 +66,10 @@ export class MemoryRows implements Rows {
     }
   }
 
+  writePart<T>(work: () => T): Promise<T> {
+    return this.write(work);
+  }
+
   writeAside<T>(work: () => T): Promise<T> {
     return this.write(work);
   }

@@ -36,7 +36,7 @@ export async function removeRows(removal: Removal): Promise<void> {
     const chunk = rows.scan({ ...below(keys.thread(id)), limit: CHUNK });
     if (chunk.length === 0) break;
     for (const hash of blobsOf(removal, chunk)) dropBlob(removal, hash);
-    await rows.write(() => {
+    await rows.writePart(() => {
       for (const row of chunk) {
         for (const key of pointedAt(removal, row)) rows.remove(key);
         rows.remove(row.key);

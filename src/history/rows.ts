@@ -57,7 +57,9 @@ export interface Rows extends Closable {
    * rejects as *unavailable* when the disk refuses, and then nothing was written.
    */
   write<T>(work: () => T): Promise<T>;
-  /** As `write`, for work that nobody waits for: between two such transactions it asks `pace`. */
+  /** As `write`, for one of many parts of something long: who already waits does not wait for it too. */
+  writePart<T>(work: () => T): Promise<T>;
+  /** As `writePart`, for work that nobody waits for: between two such transactions it asks `pace`. */
   writeAside<T>(work: () => T): Promise<T>;
   readonly pace: Pace;
 }

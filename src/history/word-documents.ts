@@ -50,7 +50,7 @@ export function documentsOf({ rows, keys }: Source, id: ThreadId): Document[] {
 
 /**
  * What the messages of ended turns behind those that have been entered add: the last document going on, then others. Ends
- * with the document that reaches so many words; `isWhole`: nothing is left. Waits for `giveWay` before each new document.
+ * with the document that reaches so many words; `isWhole`: nothing is left. Waits for `giveWay` before each message.
  */
 export async function draftsOf(
   source: Source,
@@ -64,10 +64,10 @@ export async function draftsOf(
   let open = lastDraft(source, id, through);
   if (open !== undefined) drafts.push(open);
   for await (const { seq, text } of messagesOf(source, id, through + 1, openFrom(source, id))) {
+    if (!(await giveWay())) return { drafts, isWhole: false };
     if (open === undefined || isFull(open)) {
       total += open?.added.size ?? 0;
       if (total > most) return { drafts, isWhole: false };
-      if (!(await giveWay())) return { drafts, isWhole: false };
       open = { n: undefined, from: seq, to: seq, characters: 0, words: new Set(), added: new Set() };
       drafts.push(open);
     }

@@ -77,8 +77,11 @@ export class WordIndex {
     while (!this.#signal.aborted) {
       const due = rows.scan({ ...below(keys.due()), limit: THREADS });
       if (due.length === 0) return;
-      this.#pauseMs = due.length < THREADS ? PAUSE_MS : LONG_PAUSE_MS;
-      await this.#enter(await this.#read(due, rows.pace.isQuiet ? WORDS : FEW_WORDS));
+      if (due.length === THREADS) this.#pauseMs = LONG_PAUSE_MS;
+      const entries = await this.#read(due, rows.pace.isQuiet ? WORDS : FEW_WORDS);
+      const isMuch = due.length === THREADS || entries.some(({ isWhole }) => !isWhole);
+      this.#pauseMs = isMuch ? LONG_PAUSE_MS : PAUSE_MS;
+      await this.#enter(entries);
     }
   }
 

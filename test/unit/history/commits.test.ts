@@ -69,6 +69,31 @@ it('lets the next part of a bulk share the commit of what waited for the part be
   expect(order).toEqual(['part 1', 'small', 'part 2']);
 });
 
+it('does what waited for one part of a bulk before the next part, which waits no longer than that', async () => {
+  const { commits, start, begin } = database();
+  const queue = new Commits(start, async (error) => error);
+  const order: string[] = [];
+  const run = (name: string, isPart = false) => queue.run(() => order.push(name), isPart);
+  const first = run('part 1', true);
+  begin();
+  const small = run('small');
+  const second = first.then(() => run('part 2', true));
+  commits[0]?.end.resolve();
+  await first;
+  await turn();
+  expect(commits[1]?.works).toHaveLength(1);
+  begin();
+  const later = run('later');
+  commits[1]?.end.resolve();
+  await small;
+  await turn();
+  expect(commits[2]?.works).toHaveLength(2);
+  begin();
+  commits[2]?.end.resolve();
+  await Promise.all([second, later]);
+  expect(order).toEqual(['part 1', 'small', 'part 2', 'later']);
+});
+
 it('begins nothing before it is known what a failure means', async () => {
   const { commits, start, begin } = database();
   const verdict = deferred<void>();
