@@ -7,6 +7,8 @@ import { responses, startModelServer, status, stream } from '../harness/model-se
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { Received } from '../harness/test-client.ts';
 import { itemsOf, runTurn, startThread } from '../harness/turns.ts';
+import { eventually } from '../unit/children/waiting.ts';
+import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
@@ -17,8 +19,10 @@ async function listing(answer: unknown, entry: object = {}, config: object = {})
   const model = await startModelServer();
   model.listModels(status(200, answer));
   const scripted = { base_url: model.baseUrl, http_headers: { Authorization: `Bearer ${KEY}` }, ...entry };
-  const server = await startApp({ backend: model, config: { model_providers: { scripted }, ...config } });
-  return { model, server, client: await server.connect() };
+  // The clock stands still: a list takes what it takes.
+  const clock = new ManualClock();
+  const server = await startApp({ backend: model, clock, config: { model_providers: { scripted }, ...config } });
+  return { model, server, clock, client: await server.connect() };
 }
 
 describe('a provider that lists its models', () => {
@@ -107,12 +111,16 @@ describe('a provider that does not list them leaves those of the configuration',
   });
 
   test('because it does not answer: the list comes without it, and a turn does not wait either', async () => {
-    const { model, client } = await listing({});
+    const { model, client, clock } = await listing({});
     model.listModels(() => {});
     model.script(stream(responses.say('hello')));
-    const list = client.request('model/list', {});
+    const list = client.post('model/list', {});
     expect((await runTurn(client, await startThread(client), 'speak')).status).toBe('completed');
-    expect(ids(await list)).toEqual(['scripted-model']);
+    await eventually('the list', () => {
+      clock.advance(100);
+      return client.transcript.some(({ id }) => id === list);
+    });
+    expect(ids(await client.answerTo(list))).toEqual(['scripted-model']);
     await model.close();
   });
 
