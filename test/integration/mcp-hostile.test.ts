@@ -161,7 +161,7 @@ describe('a call', () => {
   });
 
   test('of a server that exits fails at once, and its outcome is not known', async () => {
-    const { client, threadId } = await started({ bad: hostile('good'), other: hostile('good') });
+    const { client, threadId } = await started({ bad: hostile('good'), other: hostile('good') }, new ManualClock());
     for (const name of ['bad', 'other']) await told(client, name, 'ready');
     const turnId = await startTurn(client, threadId, 'call mcp__bad__die {}\n\ncall mcp__other__work {}');
     await completed(client, turnId);

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, startThread, startTurn } from '../harness/turns.ts';
+import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
@@ -14,7 +15,8 @@ const demo = { command: process.execPath, args: [join(ROOT, 'conformance/kit/mcp
 const SERVERS = { demo, broken: { command: '/nonexistent/mcp' }, off: { command: 'true', enabled: false } };
 
 async function started(servers: object = SERVERS, settings: object = {}) {
-  const server = await startApp({ config: { mcp_servers: servers } });
+  // The clock stands still: nothing is given up because the machine is busy.
+  const server = await startApp({ config: { mcp_servers: servers }, clock: new ManualClock() });
   const client = await server.connect({ experimentalApi: true });
   const threadId = await startThread(client, { cwd: server.workspace, approvalPolicy: 'on-request', ...settings });
   await ready(client, 'demo');
