@@ -149,6 +149,7 @@ export class CommandCall {
       cwd,
       ...this.#surroundings(),
       policy: this.#policy(runs),
+      owner: this.#port.threadId,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
     const start = { port: this.#port, item, line, request, runs, hasMore: this.#permissions !== undefined };

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../base/errors.ts';
 import { once } from '../base/lazy.ts';
 import type { Children } from '../children/spawn.ts';
+import { relieve } from './ignore-pipes.ts';
 import type { Reach } from './reach.ts';
 
 /** Hidden files are listed, what belongs to git itself is not; ignore files count outside of repositories as well. */
@@ -46,6 +47,8 @@ export async function listFiles(
     output: 'split',
   } as const;
   const child = await parts.children.start(spec, signal);
+  const over = new AbortController();
+  void relieve(root, child.pid, over.signal);
   try {
     child.stderr?.resume();
     // The folder may have been exchanged before the program came to be in it.
@@ -57,6 +60,7 @@ export async function listFiles(
       takeSome(data as Buffer);
     }
   } finally {
+    over.abort();
     await child.close();
   }
 }

@@ -1,8 +1,9 @@
 // Which folders ignore files name: rules of each level, the nearest first, from the top of the repository down.
 
-import { readFile, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { readWholeFile } from './text-file.ts';
 
 const FILES = ['.gitignore', '.ignore'];
 const REPOSITORY = '.git';
@@ -50,8 +51,20 @@ export class Ignored {
   }
 }
 
+/** What is said in more bytes counts for nothing, and neither does what is no file. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** By a link as well. A named pipe would keep who reads it waiting. */
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return (await readWholeFile(await realpath(path), MAX_BYTES))?.content.toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
 async function rulesIn(level: string): Promise<Ignore | undefined> {
-  const texts = await Promise.all(FILES.map((name) => readFile(join(level, name), 'utf8').catch(() => undefined)));
+  const texts = await Promise.all(FILES.map((name) => textOf(join(level, name))));
   const given = texts.filter((text) => text !== undefined);
   return given.length === 0 ? undefined : ignore({ allowRelativePaths: true }).add(given.join('\n'));
 }

@@ -2,6 +2,7 @@
 
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { AppError } from '../base/errors.ts';
 import { NEVER } from './wire.ts';
 
 export type McpTool = Tool;
@@ -13,12 +14,14 @@ export interface McpResources {
 
 const MAX_PAGES = 100;
 const MAX_ENTRIES = 1_000;
+/** Of all tools, or resources, of one server as JSON: names, words and schemas are kept, and a model is shown them. */
+const MAX_BYTES = 4 * 1024 * 1024;
 
 type Library = typeof import('./library.ts');
 
 /** By name; of several with one name the first counts. */
 export async function listTools(library: Library, client: Client): Promise<readonly McpTool[]> {
-  const tools = await pages(async (cursor) => {
+  const tools = await pages('tools', async (cursor) => {
     const page = await client.request(
       { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
       library.ListToolsResultSchema,
@@ -33,8 +36,8 @@ export async function listTools(library: Library, client: Client): Promise<reado
 
 export async function listResources(library: Library, client: Client): Promise<McpResources> {
   const [resources, templates] = await Promise.all([
-    pages((cursor) => resourcePage(library, client, 'resources', cursor)),
-    pages((cursor) => resourcePage(library, client, 'resourceTemplates', cursor)),
+    pages('resources', (cursor) => resourcePage(library, client, 'resources', cursor)),
+    pages('templates of resources', (cursor) => resourcePage(library, client, 'resourceTemplates', cursor)),
   ]);
   return { resources: resources as readonly Resource[], templates: templates as readonly ResourceTemplate[] };
 }
@@ -72,15 +75,21 @@ export async function resourcePage(
   }
 }
 
+/** Rejects as *invalid* when there is more than is kept. */
 async function pages<T>(
+  what: string,
   read: (cursor: string | undefined) => Promise<{ readonly entries: readonly T[]; readonly next: string | undefined }>,
 ): Promise<readonly T[]> {
   const all: T[] = [];
   const seen = new Set<string>();
+  let bytes = 0;
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && all.length < MAX_ENTRIES; page++) {
     const { entries, next } = await read(cursor);
-    all.push(...entries.slice(0, MAX_ENTRIES - all.length));
+    const more = entries.slice(0, MAX_ENTRIES - all.length);
+    bytes += Buffer.byteLength(JSON.stringify(more));
+    if (bytes > MAX_BYTES) throw new AppError('invalid', `it lists ${what} of more than ${MAX_BYTES} bytes of JSON`);
+    all.push(...more);
     // A server that gives one cursor twice would be asked for ever.
     if (next === undefined || seen.has(next)) break;
     seen.add(next);

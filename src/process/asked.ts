@@ -59,14 +59,14 @@ export function checkSpawn(params: SpawnParams): void {
 /** Rejects as *forbidden* a folder beyond those of remote clients, and as *invalid* a profile that does not exist. */
 export async function specOfExec(
   params: ExecParams,
-  { principal, client }: Pick<Session, 'principal' | 'client'>,
+  { id, principal, client }: Pick<Session, 'id' | 'principal' | 'client'>,
   parts: PlaceParts,
 ): Promise<ProcessSpec> {
   const cwd = resolve(client.cwd ?? parts.cwd, params.cwd ?? '.');
   await checkFolderOf(principal, cwd, parts);
   const cap = params.disableOutputCap ? Number.POSITIVE_INFINITY : (params.outputBytesCap ?? OUTPUT_CAP);
   const timeoutMs = params.disableTimeout ? undefined : (params.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  return { ...specOf(params, cwd, await policyOf(params, cwd, parts), parts), cap, timeoutMs };
+  return { ...specOf(params, cwd, await policyOf(params, cwd, parts), parts, `client ${id}`), cap, timeoutMs };
 }
 
 /** Rejects as *forbidden* a folder beyond those of remote clients. Such a program runs outside the sandbox. */
@@ -75,7 +75,7 @@ export async function specOfSpawn(params: SpawnParams, principal: Principal, par
   const { outputBytesCap, timeoutMs } = params;
   const cap = outputBytesCap === null ? Number.POSITIVE_INFINITY : (outputBytesCap ?? OUTPUT_CAP);
   const limit = timeoutMs === null ? undefined : (timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  return { ...specOf(params, params.cwd, { type: 'dangerFullAccess' }, parts), cap, timeoutMs: limit };
+  return { ...specOf(params, params.cwd, { type: 'dangerFullAccess' }, parts, 'programs'), cap, timeoutMs: limit };
 }
 
 /** A size that a terminal can have; throws as *invalid*. */
@@ -136,6 +136,7 @@ function specOf(
   cwd: string,
   policy: HeldPolicy,
   parts: PlaceParts,
+  owner: string,
 ): Omit<ProcessSpec, 'cap' | 'timeoutMs'> {
   const changes = Object.entries(params.env ?? {}).map(([name, value]) => [name, value ?? undefined] as const);
   return {
@@ -143,6 +144,7 @@ function specOf(
     cwd,
     env: childEnvironment(parts.environment, Object.fromEntries(changes)),
     policy: confinementOf(policy, [cwd], parts.hidden),
+    owner,
     terminal: params.tty ? (params.size ?? DEFAULT_SIZE) : undefined,
     takesInput: params.streamStdin || params.tty,
   };

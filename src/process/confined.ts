@@ -15,6 +15,8 @@ export interface CommandSpec {
   /** The whole environment of the command. */
   readonly env: Readonly<Record<string, string>>;
   readonly policy: SandboxPolicy;
+  /** Whose connections to the network are counted together: a thread, or a client. */
+  readonly owner: string;
 }
 
 export interface Confined {
@@ -40,7 +42,7 @@ const FIRST_HANDLE = 4;
 
 /** Rejects as *unavailable* when the policy asks for a sandbox and there is none, and as a start would for program and folder. */
 export async function confined(
-  { argv, cwd, env, policy }: CommandSpec,
+  { argv, cwd, env, policy, owner }: CommandSpec,
   { sandbox, doors }: ConfinedParts,
   hasTerminal: boolean,
 ): Promise<Confined> {
@@ -62,7 +64,7 @@ export async function confined(
     firstHandle: FIRST_HANDLE,
     ...(sideChannel ? { statusDescriptor: 3 } : {}),
   };
-  const door = policy.hosts && !policy.network ? await doors?.open(policy.hosts) : undefined;
+  const door = policy.hosts && !policy.network ? await doors?.open(policy.hosts, owner) : undefined;
   try {
     const wrapped = await wrapCommand(
       policy,

@@ -1,4 +1,4 @@
-// Ways out for commands without a network: for each list of hosts one proxy, there while a command may use it.
+// Ways out for commands without a network: one proxy for each list of hosts of each owner, there while a command may use it.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -20,9 +20,14 @@ export interface Door {
 /** What the kernel takes as the path of a socket. */
 const MAX_PATH = 103;
 
+/** Hosts that are named in the log for one proxy, and characters of a name. */
+const MOST_TOLD = 50;
+const LONGEST_NAME = 253;
+
 interface Shared {
   users: number;
   readonly socket: string;
+  readonly refusals: Refusals;
   readonly proxy: Promise<OpenProxy>;
 }
 
@@ -37,9 +42,12 @@ export class Doors implements Closable {
     this.#log = log;
   }
 
-  /** Rejects as *unavailable*: then the command must not run. */
-  async open(rules: NetworkRules): Promise<Door> {
-    const key = fingerprint(rules);
+  /**
+   * `owner`: a thread, or whoever else starts commands; each has a number of connections of its own. Rejects as *unavailable*: then the
+   * command must not run.
+   */
+  async open(rules: NetworkRules, owner: string): Promise<Door> {
+    const key = fingerprint([owner, rules]);
     const shared = this.#shared.get(key) ?? this.#begin(key, rules);
     shared.users += 1;
     try {
@@ -64,20 +72,19 @@ export class Doors implements Closable {
 
   #begin(key: string, rules: NetworkRules): Shared {
     const socket = join(this.#folder, `${randomBytes(4).toString('hex')}.sock`);
-    const shared = { users: 0, socket, proxy: this.#listen(socket, rules) };
+    const refusals = new Refusals(this.#log);
+    const shared = { users: 0, socket, refusals, proxy: this.#listen(socket, rules, refusals) };
     shared.proxy.catch(() => {}); // told by `open`
     this.#shared.set(key, shared);
     return shared;
   }
 
-  async #listen(socket: string, rules: NetworkRules): Promise<OpenProxy> {
+  async #listen(socket: string, rules: NetworkRules, refusals: Refusals): Promise<OpenProxy> {
     if (Buffer.byteLength(socket) > MAX_PATH)
       throw new AppError('unavailable', `no way to the network: the path ${socket} is longer than ${MAX_PATH} bytes`);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const { openProxy } = await import('./proxy.ts');
-    return openProxy(socket, rules, (host, why) =>
-      this.#log.info({ host, why }, 'a command was not let through to a host'),
-    );
+    return openProxy(socket, rules, (host, why) => refusals.add(host, why));
   }
 
   #leave(key: string, shared: Shared): void {
@@ -87,11 +94,38 @@ export class Doors implements Closable {
     void this.#end(shared);
   }
 
-  async #end({ proxy, socket }: Shared): Promise<void> {
+  async #end({ proxy, socket, refusals }: Shared): Promise<void> {
     await proxy.then(
       (each) => each.close(),
       () => {},
     );
+    refusals.end();
     await rm(socket, { force: true }).catch(() => {});
+  }
+}
+
+/** What was not let through, in the log: each host once, and no more of them than anybody would read. */
+class Refusals {
+  readonly #log: Log;
+  readonly #told = new Set<string>();
+  #others = 0;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(given: string, why: string): void {
+    const host = given.slice(0, LONGEST_NAME);
+    if (this.#told.has(host) || this.#told.size >= MOST_TOLD) {
+      this.#others += 1;
+      return;
+    }
+    this.#told.add(host);
+    this.#log.info({ host, why }, 'a command was not let through to a host');
+  }
+
+  end(): void {
+    if (this.#others > 0) this.#log.info({ times: this.#others }, 'commands were not let through to hosts more often');
+    this.#others = 0;
   }
 }

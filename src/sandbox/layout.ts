@@ -62,18 +62,14 @@ export async function layoutOf(
   const { path: cwd } = await locate(resolve(givenCwd));
   if (!inSight(cwd)) throw refusal(`the working directory is hidden from commands: ${cwd}`, cwd);
   if (!visible.some((root) => isWithin(cwd, root))) privates.refuseWorkingIn(cwd);
-  if (!isShown(cwd))
-    throw refusal(`the permission profile does not let commands read the working directory ${cwd}`, cwd);
+  if (!isShown(cwd)) throw refusal(`the permission profile does not let commands read ${cwd}, their folder`, cwd);
   const ways = foldersBetween(areaPaths, [...roots, ...kept, ...(shown?.paths ?? [])], hidden);
-  const pinned = ways.filter((path) => inSight(path) && !isCovered(path, kept, areaPaths));
-  if (pinned.length > MOST_PINNED)
-    throw refusal(`what is denied lies in too many folders (more than ${MOST_PINNED}); deny folders instead`, cwd);
   return {
     cwd,
     workspace: pathsOf(workspace),
     shown: shown && { paths: shown.paths.filter(inSight), links: shown.links },
     writable: roots,
-    pinned,
+    pinned: pinnedOf(ways.filter((path) => inSight(path) && !isCovered(path, kept, areaPaths))),
     protected: kept,
     reserved: names,
     hidden,
@@ -132,6 +128,12 @@ async function keptIn(
   const places = await Promise.all(readOnly.map((path) => locate(resolve(path))));
   const real = places.map(({ path }) => path);
   return real.filter((path) => inSight(path) && roots.some((root) => root !== path && isWithin(path, root)));
+}
+
+function pinnedOf(folders: readonly string[]): readonly string[] {
+  if (folders.length <= MOST_PINNED) return folders;
+  const what = `what is denied lies in more than ${MOST_PINNED} folders that would have to stay where they are`;
+  throw refusal(`${what}; deny folders instead`, folders[0] ?? '/');
 }
 
 /** What is hidden wherever it lies below a folder may be moved within it. */

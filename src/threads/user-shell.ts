@@ -88,6 +88,7 @@ export class UserShell {
       cwd,
       env: environment,
       policy: confinementOf({ type: 'dangerFullAccess' }, [cwd], hidden),
+      owner: port.threadId,
       timeoutMs: this.#request.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       onOutput: (chunk: Buffer) => {
         shown.push(chunk);

@@ -29,6 +29,8 @@ const TOOLS = {
     'nag',
   ].map((name) => tool(name)),
   many: Array.from({ length: 5_000 }, (_, at) => tool(at < 2_500 ? 'same' : `tool.${at}`)),
+  wordy: Array.from({ length: 900 }, (_, at) => tool(`tool-${at}`, { description: 'w'.repeat(5_000) })),
+  swells: [tool('swell')],
   grows: [tool('first')],
   asks: [tool('ask-and-die'), tool('ask-deaf'), tool('write', { annotations: { destructiveHint: true } })],
 };
@@ -122,6 +124,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (manner === 'banner') raw('about to answer\n');
   if (method === 'tools/call') {
     made += 1;
+    if (params.name === 'swell') {
+      tools = TOOLS.wordy;
+      say({ method: 'notifications/tools/list_changed' });
+    }
     if (params.name === 'first') {
       tools = [tool('first'), tool('second')];
       say({ method: 'notifications/tools/list_changed' });

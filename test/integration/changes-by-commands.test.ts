@@ -2,6 +2,7 @@
 
 import { execFile, execFileSync } from 'node:child_process';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -50,6 +51,20 @@ async function started(files?: Readonly<Record<string, string>>) {
   const last = () => calling.client.news('turn/diff/updated').at(-1)?.diff as string | undefined;
   const at = (name: string) => join(workspace, name);
   return { ...calling, workspace, last, at };
+}
+
+/** What the diff says of a command when it names a file, while the turn goes on: at its end nobody waits long for a look. */
+async function told({ client, begin, at }: Awaited<ReturnType<typeof started>>, line: string, name: string) {
+  await rm(at('gate'), { force: true });
+  await run('mkfifo', [at('gate')]);
+  const turnId = await begin([command(line), command('cat gate')]);
+  const { diff } = await client.notified(
+    'turn/diff/updated',
+    (news) => news.turnId === turnId && headers(news.diff).includes(`diff --git a/${name} b/${name}`),
+  );
+  await writeFile(at('gate'), 'go on');
+  await completed(client, turnId);
+  return headers(diff);
 }
 
 const headers = (diff: string | undefined) => diff?.match(/^(?:diff|old|new|deleted|rename|Binary).*$/gm) ?? [];
@@ -178,6 +193,32 @@ describe('in a repository', () => {
     expect(last()).toContain('\n-1\n+2\n');
   });
 
+  test('what is no file in the place of an ignore file, or of one that git knows, hides nothing and keeps nobody waiting', async () => {
+    const calling = await started(FILES);
+    const { at, client, workspace } = calling;
+    await git(workspace, 'config', 'core.excludesfile', at('dir/excludes'));
+    const pipes = 'mkfifo .gitignore dir/.gitignore .gitattributes dir/excludes gone.txt';
+    expect(await told(calling, `rm .gitignore gone.txt; ${pipes}; echo 1 > a.txt`, 'a.txt')).toEqual([
+      'diff --git a/.gitignore b/.gitignore',
+      'deleted file mode 100644',
+      'diff --git a/a.txt b/a.txt',
+      'diff --git a/gone.txt b/gone.txt',
+      'deleted file mode 100644',
+    ]);
+    await rm(at('.git/info'), { recursive: true, force: true });
+    await mkdir(at('.git/info'));
+    await run('mkfifo', [at('.git/info/exclude')]);
+    await rm(at('dir/.gitignore'));
+    const socket = createServer().listen(at('dir/.gitignore'));
+    await new Promise((resolve) => socket.once('listening', resolve));
+    const later = await told(calling, 'ln -s /dev/zero .ignore; echo 2 > a.txt; echo new > dir/new.txt', 'dir/new.txt');
+    expect(later).toEqual(
+      expect.arrayContaining(['diff --git a/a.txt b/a.txt', 'diff --git a/dir/new.txt b/dir/new.txt']),
+    );
+    await new Promise((resolve) => socket.close(resolve));
+    expect(client.news('warning')).toEqual([]);
+  }, 60_000);
+
   test('names of other objects, sparse folders and ends of lines are understood as git does', async () => {
     const { run: turn, last, workspace, at } = await started();
     await git(workspace, 'init', '-q', '--object-format=sha256');
@@ -217,6 +258,17 @@ test('outside of a repository a small folder is told of as well', async () => {
     'new file mode 100644',
   ]);
 });
+
+test('nor does it outside of a repository', async () => {
+  const calling = await started();
+  await writeFile(calling.at('a'), 'a\n');
+  const pipes = 'mkfifo .gitignore .ignore; mkdir sub; mkfifo sub/.rgignore';
+  expect(await told(calling, `${pipes}; echo b > a`, 'a')).toEqual(['diff --git a/a b/a']);
+  expect(await told(calling, 'echo c > sub/c', 'sub/c')).toEqual([
+    'diff --git a/sub/c b/sub/c',
+    'new file mode 100644',
+  ]);
+}, 60_000);
 
 test('a command that is known to only read is not looked after', async () => {
   const { run: turn, client, workspace } = await started(FILES);

@@ -238,6 +238,19 @@ test('a list that changes is followed', async () => {
   expect(await lastCall(client, threadId)).toMatchObject({ tool: 'second', status: 'completed' });
 });
 
+test('a list of tools that is too large is not kept: not at the start, and not later', async () => {
+  const { client, threadId } = await started({ wordy: hostile('wordy'), bad: hostile('swells') });
+  const { error } = await told(client, 'wordy', 'failed');
+  expect(error).toContain('it lists tools of more than 4194304 bytes');
+  await call(client, threadId, 'swell');
+  const status = async (serverName: string) =>
+    (await client.request('mcpServerStatus/list', { threadId, serverName })).data[0];
+  await eventually('the error', async () => String((await status('bad')).toolsError).includes('4194304 bytes'));
+  expect(Object.keys((await status('bad')).tools)).toEqual(['swell']);
+  expect((await status('wordy')).tools).toEqual({});
+  expect(await call(client, threadId, 'swell')).toMatchObject({ content: [{ text: 'worked' }] });
+});
+
 describe('what a server is given', () => {
   test('is the plain environment and what the configuration names', async () => {
     process.env.HEDDLE_TEST_SECRET_TOKEN = 'marker-1';

@@ -49,6 +49,7 @@ export class CommandChanges {
   #isWanted = false;
   #told = '';
   #leftOut = 0;
+  #hasFailed = false;
 
   constructor(parts: ChangesParts, signal: AbortSignal) {
     this.#parts = parts;
@@ -86,7 +87,8 @@ export class CommandChanges {
     while (this.#isWanted) {
       this.#isWanted = false;
       const began = clock.elapsed();
-      await this.#parts.lane.run(() => this.#lookOnce()).catch(() => {}); // it is looked again after the next one
+      // It is looked again after the next one.
+      await this.#parts.lane.run(() => this.#lookOnce()).catch(() => this.#warnOfFailure());
       const rest = (clock.elapsed() - began) * REST;
       if (!this.#over.signal.aborted) await sleep(clock, rest, this.#over.signal).catch(() => {});
     }
@@ -131,7 +133,19 @@ export class CommandChanges {
   async #warn(leftOut: number): Promise<void> {
     if (leftOut === 0 || this.#leftOut > 0) return;
     this.#leftOut = leftOut;
-    const message = `commands have changed very many files; ${leftOut} of them are not in the diff of this turn`;
+    await this.#say(`commands have changed very many files; ${leftOut} of them are not in the diff of this turn`);
+  }
+
+  /** Who interrupts does not wait for it, and knows. */
+  async #warnOfFailure(): Promise<void> {
+    if (this.#signal.aborted || this.#hasFailed) return;
+    this.#hasFailed = true;
+    await this.#say(
+      'it could not be found out what a command has changed; the diff of this turn may be without it',
+    ).catch(() => {});
+  }
+
+  async #say(message: string): Promise<void> {
     await this.#parts.port.append([{ type: 'warned', turnId: this.#parts.port.turnId, message }]);
   }
 

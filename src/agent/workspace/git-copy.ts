@@ -16,6 +16,8 @@ const TAKEN_OVER: readonly string[] = [
   ...['core.sparsecheckout', 'core.sparsecheckoutcone'],
 ];
 
+const NAMING_FILES: readonly string[] = ['core.excludesfile', 'core.attributesfile'];
+
 export interface Places {
   /** Where its files lie. */
   readonly top: string;
@@ -48,7 +50,8 @@ export async function placesOf(root: string, parts: GitParts, signal: AbortSigna
   // A name with a line feed in it.
   if (notes.length !== NOTES.length) throw new AppError('unavailable', `the repository of ${root} cannot be located`);
   return {
-    ...{ top, objectFormat, head: head?.trim(), settings: settingsIn(listed) },
+    ...{ top, objectFormat, head: head?.trim() },
+    settings: await withFiles(settingsIn(listed), top, parts.environment.HOME),
     index: await realPathOf(resolve(root, index)),
     objects: await realPathOf(resolve(root, objects)),
     notes: notes.map((path, at) => [NOTES[at] ?? '', resolve(root, path)] as const),
@@ -56,14 +59,25 @@ export async function placesOf(root: string, parts: GitParts, signal: AbortSigna
 }
 
 /** Of `git config --list -z`: a name, a line feed, a value; of one that is given without a value only the name. */
-function settingsIn(listed: string): string[] {
+function settingsIn(listed: string): Map<string, string> {
   const last = new Map<string, string>();
   for (const entry of listed.split('\0')) {
     const end = entry.indexOf('\n');
     const name = end < 0 ? entry : entry.slice(0, end);
     if (TAKEN_OVER.includes(name)) last.set(name, end < 0 ? 'true' : entry.slice(end + 1));
   }
-  return [...last].map(([name, value]) => `${name}=${value}`);
+  return last;
+}
+
+/** Settings that name files count as long as these are files. */
+async function withFiles(settings: ReadonlyMap<string, string>, folder: string, home = ''): Promise<string[]> {
+  const kept: string[] = [];
+  for (const [name, value] of settings) {
+    const path = resolve(folder, value.replace(/^~(?=\/)/, home));
+    if (!NAMING_FILES.includes(name)) kept.push(`${name}=${value}`);
+    else if (await isFile(path)) kept.push(`${name}=${path}`);
+  }
+  return kept;
 }
 
 /** Makes `folder` such a repository. Rejects as *unavailable*. */
@@ -76,7 +90,7 @@ export async function repositoryLike(places: Places, folder: string): Promise<Ow
     const extension = objectFormat === 'sha1' ? '' : `[extensions]\n\tobjectFormat = ${objectFormat}\n`;
     const version = extension === '' ? 0 : 1;
     await writeFile(join(folder, 'config'), `[core]\n\trepositoryFormatVersion = ${version}\n${extension}`);
-    for (const [name, path] of places.notes) await copied(path, join(folder, 'info', name));
+    for (const [name, path] of places.notes) if (await isFile(path)) await copied(path, join(folder, 'info', name));
     for (const path of await partsOf(places.index)) await copied(path, join(folder, basename(path)));
     await copied(places.index, index);
   } catch (error) {
@@ -92,6 +106,13 @@ async function partsOf(index: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => name.startsWith('sharedindex.')).map((name) => join(folder, name));
 }
+
+/** What is none says nothing, and to open a named pipe would wait for its other end. */
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 
 /** With its time: by that git tells which entries may have been changed within the same moment. What is missing is left out. */
 async function copied(from: string, to: string): Promise<void> {

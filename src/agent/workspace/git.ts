@@ -2,6 +2,7 @@
 
 import { AppError } from '../../base/errors.ts';
 import type { Children } from '../../children/spawn.ts';
+import { relieve } from '../../fs/ignore-pipes.ts';
 
 export interface GitParts {
   readonly children: Children;
@@ -51,6 +52,8 @@ export async function git(
     output: 'split',
   } as const;
   const child = await children.start(spec, signal);
+  const over = new AbortController();
+  void relieve(cwd, child.pid, over.signal);
   try {
     child.stderr?.resume();
     child.stdin?.on('error', () => {}); // it has ended without reading all; its code tells why
@@ -67,6 +70,7 @@ export async function git(
     if (code !== 0) throw new AppError('unavailable', `git ${args[0]} has ended with ${code}`);
     return Buffer.concat(answer);
   } finally {
+    over.abort();
     await child.close();
   }
 }

@@ -58,6 +58,7 @@ function run(
     cwd: folder,
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     policy: policy(mode),
+    owner: 'a test',
     ...more,
   };
   return runCommand(request, { children, sandbox, clock }, owner.signal);
@@ -236,7 +237,13 @@ describe('a command that cannot be started', () => {
   });
 
   it('does not run bare where there is no sandbox', async () => {
-    const request: RunRequest = { argv: ['touch', 'ran'], cwd: folder, env: {}, policy: policy('read-only') };
+    const request: RunRequest = {
+      argv: ['touch', 'ran'],
+      cwd: folder,
+      env: {},
+      policy: policy('read-only'),
+      owner: '',
+    };
     const none = async () => ({ isAvailable: false, reason: 'none here', advice: 'install one' }) as const;
     const result = await runCommand(request, { children, sandbox: none }, owner.signal);
     expect(result).toMatchObject({ exitCode: -1, output: 'sandbox unavailable: none here; install one' });
@@ -245,7 +252,13 @@ describe('a command that cannot be started', () => {
 
   it.skipIf(!state.isAvailable)('tells a sandbox that fails from a command that fails', async () => {
     const broken = async () => ({ isAvailable: true, tool: { kind: 'bwrap', path: '/bin/false' } }) as const;
-    const request: RunRequest = { argv: ['true'], cwd: folder, env: { PATH: '/bin' }, policy: policy('read-only') };
+    const request: RunRequest = {
+      argv: ['true'],
+      cwd: folder,
+      env: { PATH: '/bin' },
+      policy: policy('read-only'),
+      owner: '',
+    };
     const result = await runCommand(request, { children, sandbox: broken }, owner.signal);
     expect(result).toMatchObject({ exitCode: -1, spawnError: { kind: 'unavailable', data: { sandbox: 'failed' } } });
   });
