@@ -67,7 +67,8 @@ async function told({ client, begin, at }: Awaited<ReturnType<typeof started>>, 
   return headers(diff);
 }
 
-const headers = (diff: string | undefined): readonly string[] => diff?.match(/^(?:diff|old|new|deleted|rename|Binary).*$/gm) ?? [];
+const headers = (diff: string | undefined): readonly string[] =>
+  diff?.match(/^(?:diff|old|new|deleted|rename|Binary).*$/gm) ?? [];
 
 describe('in a repository', () => {
   test('files that came, went, changed, moved or have other rights are told; ignored ones are not', async () => {
