@@ -1,6 +1,6 @@
 // A turn's backend from its start to its end: its tools, and room in the model's view whenever that is full.
 
-import type { Backend, Steering, ToolHost, TurnRequest } from '../agent/backend.ts';
+import type { Backend, ToolHost, TurnRequest } from '../agent/backend.ts';
 import { instructionsOf } from '../agent/collaboration.ts';
 import { runTurn, type TurnEnd, type TurnStop } from '../agent/loop.ts';
 import { takesImages } from '../agent/modalities.ts';
@@ -15,6 +15,7 @@ import type { EventOf } from '../model/event.ts';
 import { type TurnError, turnError } from '../model/turn.ts';
 import { compaction } from './compaction.ts';
 import { TurnFailed } from './own-work.ts';
+import type { SteeringBox } from './steering.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 export interface BackendRun {
@@ -23,7 +24,7 @@ export interface BackendRun {
   readonly backend: Backend;
   readonly tools: ToolParts;
   readonly ofThread: ThreadTools;
-  readonly steering: Steering;
+  readonly steering: SteeringBox;
   readonly outputSchema?: unknown;
   /** Why nothing more may be asked or done, once that is so. */
   readonly spent: () => TurnError | undefined;
@@ -98,8 +99,21 @@ export async function withTools<T>(
   return { result, diff: host.diff() };
 }
 
-/** Each round makes room at most once, and only after an answer that showed that the last time did help. */
+/** What came too late for an answer is answered by a further one: the turn ends when nobody can have been told that it is taken. */
 async function untilDone(
+  run: BackendRun,
+  ask: (room: TurnRequest['room']) => Promise<TurnStop>,
+  signal: AbortSignal,
+): Promise<TurnEnd> {
+  for (;;) {
+    const end = await untilAnswered(run, ask, signal);
+    if (end.status !== 'completed' || !(await run.steering.hasMore())) return end;
+    run.steering.take();
+  }
+}
+
+/** Each round makes room at most once, and only after an answer that showed that the last time did help. */
+async function untilAnswered(
   run: BackendRun,
   ask: (room: TurnRequest['room']) => Promise<TurnStop>,
   signal: AbortSignal,

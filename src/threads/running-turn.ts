@@ -101,9 +101,9 @@ export class RunningTurn {
     this.#settings = { ...(this.#settings ?? this.#ofTurn()), ...wishes };
   }
 
-  /** Hands over input that is on disk. */
-  steer(input: EventOf<'steered'>): void {
-    this.#steering.put(input);
+  /** Announces input; see `SteeringBox`. */
+  expectInput(): ReturnType<SteeringBox['expect']> {
+    return this.#steering.expect();
   }
 
   /**

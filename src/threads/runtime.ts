@@ -8,7 +8,7 @@ import { AppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
-import type { StoredEvent, ThreadEvent } from '../model/event.ts';
+import type { EventOf, StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
@@ -177,8 +177,8 @@ export class ThreadRuntime implements Closable {
     return true;
   }
 
-  /** Adds input to the running turn: on disk when this settles. */
-  steer(expected: TurnId, input: SteerInput, once?: Once): Promise<void> {
+  /** Adds input to the running turn: on disk when this settles. False: the turn is ending and takes no more. */
+  steer(expected: TurnId, input: SteerInput, once?: Once): Promise<boolean> {
     return this.#mailbox.run(async () => {
       const running = this.#running;
       const active = this.activeTurnId;
@@ -189,10 +189,23 @@ export class ThreadRuntime implements Closable {
         throw new AppError('conflict', text, { threadId, activeTurnId: active });
       }
       if (running.kind) throw notSteerable(threadId, running.kind);
-      const event = steeredEvent(active, input, await this.#shown(input));
-      await this.#log.append([event], once);
-      running.steer(event);
+      const give = running.expectInput();
+      if (!give) return false;
+      let event: EventOf<'steered'> | undefined;
+      try {
+        const accepted = steeredEvent(active, input, await this.#shown(input));
+        await this.#log.append([accepted], once);
+        event = accepted;
+      } finally {
+        give(event);
+      }
+      return true;
     });
+  }
+
+  /** Settles when this turn has ended. */
+  async ended(turnId: TurnId): Promise<void> {
+    if (this.#running?.id === turnId) await this.#running.done;
   }
 
   /**

@@ -1,6 +1,7 @@
 // Input that reaches a running turn: durable when it is accepted, a message of the thread when the backend takes it.
 
 import type { Steering } from '../agent/backend.ts';
+import { deferred } from '../base/signals.ts';
 import type { ContextItem } from '../model/context.ts';
 import type { EventOf, ThreadEvent } from '../model/event.ts';
 import { userMessage } from '../model/item.ts';
@@ -10,6 +11,10 @@ export class SteeringBox implements Steering {
   readonly #now: () => number;
   #waiting: EventOf<'steered'>[] = [];
   #abort = new AbortController();
+  /** Inputs on their way to the disk. */
+  #coming = 0;
+  #arrival = deferred();
+  #isClosed = false;
 
   /** `accept` hands events to the log. */
   constructor(accept: (events: readonly ThreadEvent[]) => void, now: () => number) {
@@ -21,9 +26,29 @@ export class SteeringBox implements Steering {
     return this.#abort.signal;
   }
 
-  put(input: EventOf<'steered'>): void {
-    this.#waiting.push(input);
-    this.#abort.abort('steered');
+  /**
+   * Keeps the turn from ending until the returned function has been called: with the input that is on disk, or with nothing.
+   * Undefined: the turn takes no more.
+   */
+  expect(): ((input?: EventOf<'steered'>) => void) | undefined {
+    if (this.#isClosed) return undefined;
+    this.#coming += 1;
+    return (input) => {
+      this.#coming -= 1;
+      if (input) {
+        this.#waiting.push(input);
+        this.#abort.abort('steered');
+      }
+      this.#arrival.resolve();
+      this.#arrival = deferred();
+    };
+  }
+
+  /** Whether something waits that the backend has not taken; if not, nothing is taken from then on. */
+  async hasMore(): Promise<boolean> {
+    while (this.#waiting.length === 0 && this.#coming > 0) await this.#arrival.promise;
+    this.#isClosed = this.#waiting.length === 0;
+    return !this.#isClosed;
   }
 
   take(): readonly ContextItem[] {

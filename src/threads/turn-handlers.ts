@@ -6,6 +6,7 @@ import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
 import { contextParts, withFoldersOf } from './beside-input.ts';
+import { nothingToDo } from './conflicts.ts';
 import { checkInput, checkModalities } from './input-check.ts';
 import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -51,19 +52,17 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         });
       }
       const clientId = params.clientUserMessageId ?? null;
-      const active = runtime.activeTurnId;
       const whenBusy = params.ifBusy ?? (await ifBusy());
-      if (active !== undefined && whenBusy === 'steer') {
+      for (let active = runtime.activeTurnId; active !== undefined && whenBusy === 'steer'; ) {
         await checkModalities(params.input, runtime.meta.settings, settings);
         await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
-        await runtime.steer(
-          active,
-          { input: params.input, clientId, isCapped: !principal.isLocal, beside },
-          context.once(reply),
-        );
-        return reply;
+        const input = { input: params.input, clientId, isCapped: !principal.isLocal, beside };
+        if (await runtime.steer(active, input, context.once(reply))) return reply;
+        await runtime.ended(active);
+        active = runtime.activeTurnId;
       }
+      const active = runtime.activeTurnId;
       const before = runtime.meta.settings;
       const after = await settingsAfter(before, params, context.session, settings);
       await checkModalities(params.input, after, settings);
@@ -126,7 +125,8 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const clientId = params.clientUserMessageId ?? null;
       const isCapped = !context.session.principal.isLocal;
       const beside = contextParts(params.additionalContext, input);
-      await runtime.steer(expectedTurnId, { input, clientId, isCapped, beside }, context.once(reply));
+      const isTaken = await runtime.steer(expectedTurnId, { input, clientId, isCapped, beside }, context.once(reply));
+      if (!isTaken) throw nothingToDo('steer', threadId);
       return reply;
     },
 

@@ -67,3 +67,50 @@ test('a steer of another turn or of none is refused with what is true', async ()
     expect((await client.refusal('turn/steer', params)).code).toBe(-32602);
   await client.request('turn/interrupt', { threadId, turnId });
 });
+
+/** A tool call, then an answer; what the turn still does after that takes its time. */
+async function nearItsEnd(last: string) {
+  const model = await startModelServer(
+    stream([
+      responses.created(),
+      responses.call('call_1', 'exec_command', { cmd: 'echo x > made' }),
+      responses.completed(),
+    ]),
+    stream(responses.say('done')),
+    stream(responses.say(last)),
+  );
+  const server = await startApp({ backend: model, config: { busy_turn_start: 'steer' } });
+  const client = await server.connect({ experimentalApi: true });
+  const threadId = await startThread(client, {
+    cwd: server.workspace,
+    sandbox: 'danger-full-access',
+    approvalPolicy: 'never',
+  });
+  return { model, client, threadId };
+}
+
+const answered = ({ item }: { item: { type: string; text: string } }) =>
+  item.type === 'agentMessage' && item.text === 'done';
+
+test.each(['turn/steer', 'turn/start'])(
+  '%s in the moment of the last answer is answered too, whichever comes first',
+  { timeout: 60_000 },
+  async (method) => {
+    for (let round = 0; round < 5; round++) {
+      const { model, client, threadId } = await nearItsEnd('and more');
+      const turnId = await startTurn(client, threadId, 'begin');
+      await client.notified('item/completed', answered);
+      const input = text('one more thing');
+      const steer = method === 'turn/steer' ? { expectedTurnId: turnId } : {};
+      const outcome = await client.request(method, { threadId, input, ...steer }).catch((error) => error.code);
+      const taken = method === 'turn/steer' ? outcome.turnId : outcome.turn.id;
+      if (outcome === -32009) expect((await completed(client, turnId)).status).toBe('completed');
+      else {
+        expect((await completed(client, taken)).status).toBe('completed');
+        expect(JSON.stringify(model.requests[2]!.body.input)).toContain('one more thing');
+      }
+      expect(model.requests).toHaveLength(outcome === -32009 ? 2 : 3);
+      await model.close();
+    }
+  },
+);
