@@ -38,6 +38,8 @@ interface Standing {
   readonly ended: Deferred<End>;
   /** The end is stored. */
   readonly stored: Deferred<Resolution>;
+  /** Who was asked and has not given an answer that does not count; each with a signal that aborts when it is gone. */
+  readonly asked: Map<string, AbortSignal>;
 }
 
 /** A question as the log has it. */
@@ -138,10 +140,19 @@ export class ApprovalBroker {
     return this.#standing.get(id)?.requestId;
   }
 
-  /** Every answer over a connection that was asked ends here. One to a question that has ended does nothing. */
-  answered(id: ApprovalId, answer: RawAnswer, by: Principal): void {
+  /** This connection is asked too, until its signal aborts. */
+  shown(id: ApprovalId, connection: string, signal: AbortSignal): void {
+    this.#standing.get(id)?.asked.set(connection, signal);
+  }
+
+  /**
+   * Every answer over a connection that was asked ends here. One to a question that has ended does nothing; one that does not count
+   * is a refusal, unless others have been asked who may still give one that does.
+   */
+  answered(id: ApprovalId, answer: RawAnswer, by: Principal, connection: string): void {
     const standing = this.#standing.get(id);
     if (!standing) return;
+    standing.asked.delete(connection);
     if (!by.permissions.has('approval:resolve')) {
       this.#options.log.warn(
         { approvalId: id, subject: by.subject },
@@ -153,6 +164,11 @@ export class ApprovalBroker {
     if (judgement.kind === 'counts') settle(standing, judgement.end);
     else {
       const { problem } = judgement;
+      if ([...standing.asked.values()].some((signal) => !signal.aborted)) {
+        const about = { approvalId: id, subject: by.subject, problem };
+        this.#options.log.warn(about, 'an answer does not count; others are still asked');
+        return;
+      }
       const what = standing.proposal.kind === 'userInput' ? 'An answer does not count' : 'An approval was refused';
       const warning = `${what}: ${problem}.`;
       settle(standing, { resolution: { by: 'badAnswer', problem }, warning });
@@ -221,6 +237,7 @@ export class ApprovalBroker {
       end: undefined,
       ended: deferred<End>(),
       stored: deferred<Resolution>(),
+      asked: new Map(),
     };
     // Who asked for it may be gone.
     standing.stored.promise.catch(() => {});

@@ -41,7 +41,10 @@ function createSubscriber(session: Session, broker: ApprovalBroker): Subscriber 
           call.sent();
         }
         if (question) {
-          session.expect(question.requestId, (answer) => broker.answered(question.approvalId, answer, principal));
+          broker.shown(question.approvalId, session.id, session.signal);
+          session.expect(question.requestId, (answer) =>
+            broker.answered(question.approvalId, answer, principal, session.id),
+          );
         }
       }
       const mayRemember = principal.permissions.has('admin');

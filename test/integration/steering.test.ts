@@ -89,9 +89,6 @@ async function nearItsEnd(last: string) {
   return { model, client, threadId };
 }
 
-const answered = ({ item }: { item: { type: string; text: string } }) =>
-  item.type === 'agentMessage' && item.text === 'done';
-
 test.each(['turn/steer', 'turn/start'])(
   '%s in the moment of the last answer is answered too, whichever comes first',
   { timeout: 60_000 },
@@ -99,7 +96,7 @@ test.each(['turn/steer', 'turn/start'])(
     for (let round = 0; round < 5; round++) {
       const { model, client, threadId } = await nearItsEnd('and more');
       const turnId = await startTurn(client, threadId, 'begin');
-      await client.notified('item/completed', answered);
+      await client.notified('item/completed', ({ item }) => item.type === 'agentMessage' && item.text === 'done');
       const input = text('one more thing');
       const steer = method === 'turn/steer' ? { expectedTurnId: turnId } : {};
       const outcome = await client.request(method, { threadId, input, ...steer }).catch((error) => error.code);

@@ -70,3 +70,25 @@ test('without a sandbox a lasting yes is not offered, and is a refusal (BC-06)',
   await completed(client, turn.turnId);
   expect(await turn.runs()).toBe(0);
 });
+
+test('an unclear answer of one client leaves the question to the others, and is a refusal once nobody else is there', async () => {
+  const server = await startApp();
+  const [person, dashboard, left] = [await server.connect(), await server.connect(), await server.connect()];
+  for (const last of ['accept', 'sure']) {
+    const turn = await askedTurn(server, person);
+    for (const client of [dashboard, left]) await client.request('thread/resume', { threadId: turn.threadId });
+    const shown = await dashboard.asked((params) => params.threadId === turn.threadId);
+    await left.asked((params) => params.threadId === turn.threadId);
+    shown.refuse({ code: -32601, message: 'method not found' });
+    if (last === 'sure') {
+      left.wire.end();
+      await left.wire.closed;
+    }
+    // Behind the refusal on the same connection.
+    await dashboard.request('thread/loaded/list', {});
+    turn.question.answer({ decision: last });
+    await completed(person, turn.turnId);
+    expect(await turn.runs()).toBe(last === 'accept' ? 1 : 0);
+  }
+  expect((await person.notified('warning')).message).toMatch(/approval was refused/);
+});

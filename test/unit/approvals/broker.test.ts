@@ -53,8 +53,8 @@ test('a question is stored under an id of its own, and answered', async () => {
   const { stored, broker, ask, ends } = bench();
   const [one, two] = [ask('p'), ask('q')];
   expect([broker.requestIdOf('p'), broker.requestIdOf('q')]).toEqual([0, 1]);
-  broker.answered('q', ACCEPT, localPrincipal);
-  broker.answered('p', { result: { decision: 'decline' } }, localPrincipal);
+  broker.answered('q', ACCEPT, localPrincipal, 'c');
+  broker.answered('p', { result: { decision: 'decline' } }, localPrincipal, 'c');
   expect(await Promise.all([one, two])).toEqual([{ decision: 'decline' }, { decision: 'accept' }]);
   expect(stored.filter(({ type }) => type === 'approvalRequested')).toHaveLength(2);
   expect(ends()).toContainEqual({ by: 'answer', decision: 'accept', subject: localPrincipal.subject });
@@ -64,10 +64,10 @@ test('a question is stored under an id of its own, and answered', async () => {
 test('only the first answer counts', async () => {
   const { broker, ask, ends } = bench();
   const answer = ask('p');
-  broker.answered('p', { result: { decision: 'decline' } }, localPrincipal);
-  broker.answered('p', ACCEPT, localPrincipal);
+  broker.answered('p', { result: { decision: 'decline' } }, localPrincipal, 'c');
+  broker.answered('p', ACCEPT, localPrincipal, 'c');
   expect(await answer).toEqual({ decision: 'decline' });
-  broker.answered('p', ACCEPT, localPrincipal);
+  broker.answered('p', ACCEPT, localPrincipal, 'c');
   expect(ends()).toHaveLength(1);
 });
 
@@ -75,17 +75,17 @@ test('an answer of somebody who may not answer does not end the question', async
   const { broker, ask } = bench();
   const answer = ask('p');
   const reader: Principal = { ...localPrincipal, permissions: new Set(['thread:read'] as const) };
-  broker.answered('p', ACCEPT, reader);
-  broker.answered('unknown', ACCEPT, localPrincipal);
+  broker.answered('p', ACCEPT, reader, 'c');
+  broker.answered('unknown', ACCEPT, localPrincipal, 'c');
   expect(broker.requestIdOf('p')).toBe(0);
-  broker.answered('p', { result: { decision: 'cancel' } }, localPrincipal);
+  broker.answered('p', { result: { decision: 'cancel' } }, localPrincipal, 'c');
   expect(await answer).toEqual({ decision: 'cancel' });
 });
 
 test('an unclear answer is a refusal with a warning that says why', async () => {
   const { stored, broker, ask } = bench();
   const answer = ask('p');
-  broker.answered('p', { result: { decision: 'sure' } }, localPrincipal);
+  broker.answered('p', { result: { decision: 'sure' } }, localPrincipal, 'c');
   expect(await answer).toEqual({ refusedBecause: expect.stringContaining('shape') });
   expect(stored.at(-1)).toMatchObject({ type: 'warned', turnId: 't', message: expect.stringContaining('shape') });
 });
@@ -107,7 +107,7 @@ test('its end is stored before the answer is given', async () => {
   });
   await new Promise(setImmediate);
   await new Promise(setImmediate);
-  broker.answered('p', ACCEPT, localPrincipal);
+  broker.answered('p', ACCEPT, localPrincipal, 'c');
   await answer.then(() => order.push('answer'));
   expect(order).toEqual(['approvalRequested', 'approvalResolved', 'answer']);
 });
@@ -157,7 +157,7 @@ describe('with nobody there', () => {
     expect(stored).toEqual([]);
     const waiting = bench({ audience: [] });
     const answer = waiting.ask('p');
-    waiting.broker.answered('p', ACCEPT, localPrincipal);
+    waiting.broker.answered('p', ACCEPT, localPrincipal, 'c');
     expect(await answer).toEqual({ decision: 'accept' });
   });
 
@@ -165,7 +165,7 @@ describe('with nobody there', () => {
     const { broker, ask, stored } = bench({ unattended: 'decline', audience: [] });
     const answer = ask('p', undefined, true);
     expect(broker.requestIdOf('p')).toBe(0);
-    broker.answered('p', ACCEPT, localPrincipal);
+    broker.answered('p', ACCEPT, localPrincipal, 'c');
     expect(await answer).toEqual({ decision: 'accept' });
     expect(stored.map(({ type }) => type)).toEqual(['approvalResolved']);
   });
@@ -175,6 +175,6 @@ test('an answer to a question from before a restart counts only within its time,
   const { clock, broker, ask } = bench();
   broker.revive(proposal('late'));
   clock.advance(500);
-  broker.answered('late', ACCEPT, localPrincipal);
+  broker.answered('late', ACCEPT, localPrincipal, 'c');
   expect(await ask('late', undefined, true)).toHaveProperty('refusedBecause');
 });
