@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { imageViewer } from '../../../src/agent/image-view.ts';
+import { NO_PERMISSIONS } from '../../../src/approvals/grants.ts';
 import type { TurnPort } from '../../../src/approvals/thread-port.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { shownInput } from '../../../src/threads/shown-input.ts';
@@ -28,6 +29,7 @@ test('the calls of one turn show no more than it may hold, and the others are to
     turnId: 't',
     settings: () => ({ ...turnOf([]).settings, cwd }),
     isCapped: () => false,
+    grants: { permissions: () => NO_PERMISSIONS },
     uniqueItemId: async (id: string) => id,
     append: async (events: readonly { readonly type: string }[]) => {
       shown.push(...events.filter(({ type }) => type === 'itemCompleted').map(({ type }) => type));
