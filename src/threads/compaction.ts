@@ -3,6 +3,7 @@
 import type { Backend, TurnRequest } from '../agent/backend.ts';
 import { instructionsOf } from '../agent/collaboration.ts';
 import { compact } from '../agent/compaction.ts';
+import { takesImages } from '../agent/modalities.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ContextItem } from '../model/context.ts';
@@ -40,7 +41,7 @@ async function replaceContext(
   const tell = (event: ThreadEvent) => void port.append([event]).catch(() => {});
   const outcome = await compact(
     backend,
-    requestOf(port, await context()),
+    await requestOf(port, backend, await context()),
     {
       usage: (last, contextWindow) => {
         total = addUsage(total, last);
@@ -59,12 +60,13 @@ async function replaceContext(
   return [];
 }
 
-function requestOf(port: TurnPort, context: readonly ContextItem[]): TurnRequest {
+async function requestOf(port: TurnPort, backend: Backend, context: readonly ContextItem[]): Promise<TurnRequest> {
   // A summary is no plan, also while people plan.
   const settings = { ...port.settings(), collaborationMode: null };
   const instructions = instructionsOf(settings);
   const { threadId, turnId } = port;
-  return { threadId, turnId, settings, instructions, context, steering: NO_STEERING };
+  const isBlind = !(await takesImages(backend, settings));
+  return { threadId, turnId, settings, instructions, context, isBlind, steering: NO_STEERING };
 }
 
 const NO_STEERING = { signal: new AbortController().signal, take: () => [] };

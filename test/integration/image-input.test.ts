@@ -93,6 +93,34 @@ describe('input', () => {
     expect(words(inputOf(model, 0))).not.toContain('aGVsbG8=');
   });
 
+  test('an image of earlier stands in words for a model that takes none', async () => {
+    const model = await startModelServer(
+      said('a dot'),
+      called('view_image', { path: 'dot.png' }),
+      said('yes'),
+      said('no'),
+    );
+    const models = { seeing: { modalities: ['text', 'image'] }, blind: { modalities: ['text'] } };
+    const server = await startApp({
+      backend: model,
+      config: { model_providers: { scripted: { base_url: model.baseUrl, models } } },
+    });
+    await writeFile(join(server.workspace, 'dot.png'), DOT);
+    const client = await server.connect({ experimentalApi: true });
+    const threadId = await startThread(client, { cwd: server.workspace, model: 'seeing' });
+    const image = { type: 'image', url: PIXEL };
+    for (const input of [[...text('what is this?'), image], text('and in the file?')]) {
+      const { turn } = await client.request('turn/start', { threadId, input });
+      await completed(client, turn.id);
+    }
+    const { turn } = await client.request('turn/start', { threadId, model: 'blind', input: text('still there?') });
+    expect((await completed(client, turn.id)).status).toBe('completed');
+    expect(words(inputOf(model, 2)).match(/input_image/g)).toHaveLength(2);
+    expect(words(inputOf(model, 3))).not.toContain('input_image');
+    expect(words(inputOf(model, 3)).match(/an image is left out here/g)).toHaveLength(2);
+    expect(words(inputOf(model, 3))).toContain('what is this?');
+  });
+
   test('an image for a model that takes none is refused, with any way in', async () => {
     const model = await startModelServer(said('ok'));
     const blind = await startApp({

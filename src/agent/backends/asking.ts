@@ -12,6 +12,7 @@ import { PATCH_TOOL } from './patch-tool.ts';
 import { ResponseItems } from './response-items.ts';
 import type { Room } from './room.ts';
 import { offeredTools } from './tools.ts';
+import { withoutImages } from './without-images.ts';
 
 export interface Retries {
   /** Silent repeats of a request of which nothing came back. */
@@ -153,11 +154,12 @@ function stopSignal(run: Run): { readonly signal: AbortSignal; free(): void } {
 }
 
 function requestOf(run: Run): ModelRequest {
-  const { settings, instructions, outputSchema, threadId } = run.turn;
+  const { settings, instructions, outputSchema, threadId, isBlind } = run.turn;
+  const { items } = run.conversation;
   return {
     model: settings.model,
     instructions,
-    context: run.conversation.items,
+    context: isBlind ? withoutImages(items) : items,
     tools: offeredTools(run.turn, { fileTools: run.route.hasFileTools ?? false }).map(({ spec }) => spec),
     effort: settings.effort,
     summary: settings.summary,
