@@ -8,7 +8,8 @@ socket=${HEDDLE_SOCKET:-$HOME/.heddle/app-server-control/app-server-control.sock
 # Each message of the server as a row: its id, what it is, and the one text in it that is of interest here.
 rows='[(.id | tojson), if .error then "refused" else .method // "answer" end, (.error.message // .result.thread.id // .params.command
   // (.params.item | select(.type == "agentMessage").text) // .params.turn.error.message // .params.turn.status // "")] | @tsv'
-coproc server { socat -t 5 - "UNIX-CONNECT:$socket" | jq --unbuffered --raw-output "$rows"; }
+# What is sent after the server has left goes nowhere, and then there is nothing more to read.
+coproc server { socat -t 5 - "UNIX-CONNECT:$socket" | jq --unbuffered --raw-output "$rows" || :; exec >&-; cat >/dev/null; }
 from=${server[0]} to=${server[1]}
 send() { jq --compact-output --null-input "$@" >&"$to"; }
 send '{id: 1, method: "initialize", params: {clientInfo: {name: "automation", version: "1"}}}'
