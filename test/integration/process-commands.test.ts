@@ -267,7 +267,8 @@ describe('process/*', () => {
 
   test('cannot be begun without end by one connection', async () => {
     const { server, client: one } = await client();
-    const spawn = (index: number) => ({ cwd: server.workspace, processHandle: `${index}`, command: ['sleep', '60'] });
+    const params = { cwd: server.workspace, command: ['sleep', '3600'], timeoutMs: null };
+    const spawn = (index: number) => ({ ...params, processHandle: `${index}` });
     for (let index = 0; index < 256; index += 1) await one.request('process/spawn', spawn(index));
     expect(await one.refusal('process/spawn', spawn(256))).toMatchObject({ code: -32001 });
     await one.request('process/kill', { processHandle: '0' });
