@@ -11,6 +11,9 @@ export class Commits {
   readonly #start: Start;
   readonly #refused: (error: unknown) => Promise<unknown>;
   #waiting: (() => void)[] = [];
+  #parts: (() => void)[] = [];
+  /** Parts have let others go first. */
+  #haveYielded = false;
   #underWay = 0;
   #hasBegun = false;
   #idle: (() => void)[] = [];
@@ -23,7 +26,7 @@ export class Commits {
 
   /**
    * Runs `work` after all that was asked for before; resolves when what it wrote is on disk. What `isPart` of something long
-   * shares no commit with those who waited for the part before: they are done first.
+   * shares no commit with those who waited for the part before: they are done first, once.
    */
   run<T>(work: () => T, isPart = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -31,8 +34,9 @@ export class Commits {
         this.#underWay += 1;
         void this.#transact(work).then(resolve, reject).finally(this.#ended);
       };
-      if (this.#hasBegun || (isPart && this.#underWay > 0)) this.#waiting.push(begin);
-      else begin();
+      if (!this.#hasBegun && !(isPart && this.#underWay > 0)) begin();
+      else if (isPart) this.#parts.push(begin);
+      else this.#waiting.push(begin);
     });
   }
 
@@ -56,9 +60,11 @@ export class Commits {
     this.#underWay -= 1;
     if (this.#underWay > 0) return;
     this.#hasBegun = false;
-    const waiting = this.#waiting;
+    this.#haveYielded = this.#parts.length > 0 && this.#waiting.length > 0 && !this.#haveYielded;
+    const next = this.#haveYielded ? this.#waiting : [...this.#parts, ...this.#waiting];
+    if (!this.#haveYielded) this.#parts = [];
     this.#waiting = [];
-    for (const begin of waiting) begin();
+    for (const begin of next) begin();
     if (this.#underWay > 0) return;
     const idle = this.#idle;
     this.#idle = [];

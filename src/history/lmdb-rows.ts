@@ -210,8 +210,8 @@ export class LmdbRows implements Rows {
   });
 
   #noted<T>(writing: Promise<T>): Promise<T> {
-    this.pace.noteWrite();
-    return writing.finally(() => this.pace.noteWrite());
+    this.pace.noteOthers();
+    return writing.finally(() => this.pace.noteOthers());
   }
 
   async #write<T>(work: () => T, isPart: boolean): Promise<T> {

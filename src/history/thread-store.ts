@@ -189,12 +189,14 @@ export class RowThreadStore implements ThreadStore {
   }
 
   async search(query: SearchQuery): Promise<SearchPage> {
+    this.#source.rows.pace.noteOthers();
     void this.#words.fill();
     await breathe();
     return searchThreads(this.#source, query, (id) => spared(() => this.#log.peek(id)));
   }
 
   occurrences(id: ThreadId, query: OccurrenceQuery) {
+    this.#source.rows.pace.noteOthers();
     return this.#mended(id, () => findOccurrences(this.#source, id, query));
   }
 

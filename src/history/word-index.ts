@@ -18,9 +18,9 @@ const CHUNK_MS = 15;
 /** Threads, and words, entered together. */
 const THREADS = 500;
 const WORDS = 250_000;
-/** The same while others write: what is said in a thread before its words are entered makes them be read again. */
+/** The same while others work: what is said in a thread before its words are entered makes them be read again. */
 const FEW_WORDS = 25_000;
-/** Between two slices while others write, in ms; the long one when so much is due that it would not be over soon anyway. */
+/** Between two slices while others work, in ms; the long one when so much is due that it would not be over soon anyway. */
 const PAUSE_MS = 50;
 const LONG_PAUSE_MS = 500;
 

@@ -78,7 +78,7 @@ describe('the durable history', () => {
 
   it('tells those whom nobody waits for of all writes but their own', async () => {
     const rows = new LmdbRows(recordsDirectory(directory));
-    const told = vi.spyOn(rows.pace, 'noteWrite');
+    const told = vi.spyOn(rows.pace, 'noteOthers');
     await rows.writeAside(() => rows.put(['x'], '1'));
     expect(rows.get(['x'])).toBe('1');
     expect(told).not.toHaveBeenCalled();

@@ -36,7 +36,7 @@ function slices(pauseMs: number): { readonly begun: { atMs: number; ms: number }
 
 async function pass(ms: number, isWriting: boolean): Promise<void> {
   for (let passed = 0; passed < ms; passed += 5) {
-    if (isWriting) pace.noteWrite();
+    if (isWriting) pace.noteOthers();
     await settled();
     clock.advance(5);
   }
@@ -54,7 +54,7 @@ it('goes slice after slice while nobody writes', async () => {
 
 it('takes one short slice in each pause, however long others go on', async () => {
   const whole = await pace.slice(500, work.signal);
-  pace.noteWrite();
+  pace.noteOthers();
   const { begun, over } = slices(500);
   await pass(5000, true);
   expect(begun.map(({ atMs }) => atMs)).toEqual([500, 1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000]);
@@ -78,7 +78,7 @@ it('goes on at full speed when the others have ended, without waiting for the en
 
 it('ends while it waits', async () => {
   await pace.slice(60_000, work.signal);
-  pace.noteWrite();
+  pace.noteOthers();
   const waiting = pace.slice(60_000, work.signal);
   await settled();
   work.abort();
