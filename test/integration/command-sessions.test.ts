@@ -315,7 +315,7 @@ test('a copy of the thread has none of its commands', async () => {
 test('no more than 64 run in a thread; the rest is refused to the model', async () => {
   const server = await startApp();
   const { client, threadId } = await withThread(server);
-  const script = Array.from({ length: 66 }, () => 'run sleep 60').join('\n');
+  const script = Array.from({ length: 66 }, () => 'run sleep 600').join('\n');
   const turnId = await startTurn(client, threadId, script);
   await client.notified('item/completed', ({ item }) => item.status === 'declined');
   await client.request('turn/interrupt', { threadId, turnId });

@@ -174,7 +174,12 @@ describe('command/exec', () => {
   test('names what is wrong with a write, a new size or a stop, and what state the program is in', async () => {
     const { client: one } = await client();
     const write = (processId: string, more: object) => one.refusal('command/exec/write', { processId, ...more });
-    const run = one.request('command/exec', { ...BARE, command: ['sleep', '60'], processId: 'p' });
+    const run = one.request('command/exec', {
+      ...BARE,
+      command: ['sleep', '600'],
+      processId: 'p',
+      disableTimeout: true,
+    });
     expect(await write('p', { deltaBase64: encoded('x') })).toMatchObject({ code: -32009 });
     expect(await write('p', {})).toMatchObject({ code: -32602 });
     expect(await write('p', { deltaBase64: '***' })).toMatchObject({ code: -32602 });
@@ -291,10 +296,16 @@ describe('a connection', () => {
     const { server, client: one } = await client();
     const other = await server.connect({ experimentalApi: true });
     const pids = join(server.workspace, 'pids');
-    const script = 'echo $$ >>$1; sleep 60';
-    one.post('command/exec', { ...BARE, command: bash(script, pids), processId: 'same' });
-    one.post('command/exec', { ...BARE, command: bash(script, pids) });
-    one.post('process/spawn', { cwd: server.workspace, processHandle: 'p', command: bash(script, pids) });
+    const script = 'echo $$ >>$1; sleep 600';
+    const endless = { ...BARE, command: bash(script, pids), disableTimeout: true };
+    one.post('command/exec', { ...endless, processId: 'same' });
+    one.post('command/exec', endless);
+    one.post('process/spawn', {
+      cwd: server.workspace,
+      processHandle: 'p',
+      command: bash(script, pids),
+      timeoutMs: null,
+    });
     const started = await pidsIn(pids, 3);
     expect(await other.refusal('command/exec/terminate', { processId: 'same' })).toMatchObject({ code: -32004 });
     expect(await other.request('command/exec', { ...BARE, command: ['true'], processId: 'same' })).toMatchObject({
