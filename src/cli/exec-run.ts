@@ -12,7 +12,7 @@ import { mayTakeTurns, placeOf, visit } from './entrance.ts';
 import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
 import { checkDoor, type Door, type DoorOptions, isSameMachine, openDoor } from './exec-door.ts';
 import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
-import { EXIT, type ExitCode } from './exit-codes.ts';
+import { EXIT, type ExitCode, wordsOf } from './exit-codes.ts';
 import { followTurn } from './follow-turn.ts';
 
 export interface ExecOptions extends DoorOptions {
@@ -59,7 +59,7 @@ export async function exec(options: ExecOptions): Promise<ExitCode> {
       try {
         return await runTurn({ ...options, prompt, outputSchema }, client, door, output, approvals, interruption);
       } catch (error) {
-        output.note(messageOf(error), 'red');
+        output.note(wordsOf(error), 'red');
         return interruption.aborted ? EXIT.interrupted : EXIT.failed;
       }
     },

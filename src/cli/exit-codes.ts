@@ -1,6 +1,7 @@
 // What the exit codes of the executable mean, and how an error becomes one.
 
 import { isAppError, messageOf } from '../base/errors.ts';
+import { withoutWording } from '../model/missing.ts';
 
 export const EXIT = {
   done: 0,
@@ -22,11 +23,14 @@ export function exitCodeOf(error: unknown): ExitCode {
 const THREADS = '; `heddle threads list` shows those that there are';
 
 const isNoThread = (error: unknown): boolean =>
-  isAppError(error, 'notFound') && /^(thread not found|no rollout found)/.test(error.message);
+  isAppError(error, 'notFound') && error.message.startsWith('thread not found');
+
+/** As people need it. */
+export const wordsOf = (error: unknown): string => withoutWording(messageOf(error));
 
 /** The lines for people; a defect shows where it happened. */
 export function complaintOf(error: unknown, help: string): string {
   if (isAppError(error, 'invalid')) return `heddle: ${error.message}\ntry: ${help}\n`;
-  if (isAppError(error)) return `heddle: ${error.message}${isNoThread(error) ? THREADS : ''}\n`;
+  if (isAppError(error)) return `heddle: ${wordsOf(error)}${isNoThread(error) ? THREADS : ''}\n`;
   return `heddle: ${(error instanceof Error && error.stack) || messageOf(error)}\n`;
 }

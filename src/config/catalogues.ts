@@ -1,9 +1,9 @@
 // Answers the catalogues that need nothing but this program; those of what it does not have are empty.
 
 import { resolve } from 'node:path';
-import { AppError } from '../base/errors.ts';
 import { type PageRequest, pageOf } from '../base/page.ts';
 import { COLLABORATION_MODES } from '../model/collaboration.ts';
+import { noSuchThread } from '../model/missing.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { catalogueMethods } from './catalogue-methods.ts';
 
@@ -29,8 +29,7 @@ export function catalogueHandlers({ cwd, loadedThreads }: CatalogueParts): Route
     pluginInstalled: async () => ({ marketplaces: [], marketplaceLoadErrors: [] }),
     appList: nothing,
     experimentalFeatureList: async ({ threadId, ...page }, { session }) => {
-      if (threadId && !loadedThreads(session.principal.tenant).includes(threadId))
-        throw new AppError('notFound', `thread not found: ${threadId}`, { threadId });
+      if (threadId && !loadedThreads(session.principal.tenant).includes(threadId)) throw noSuchThread(threadId);
       return nothing(page);
     },
     experimentalFeatureEnablementSet: async () => ({ enablement: {} }),

@@ -6,6 +6,7 @@ import { sha256 } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
 import { floorOf, type Gap, gapOf } from './gaps.ts';
 import { keysOf } from './keys.ts';
@@ -38,7 +39,7 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
   const { rows, readBlob } = history;
   const keys = keysOf(tenant);
   const headText = rows.get(keys.head(id));
-  if (headText === undefined) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+  if (headText === undefined) throw noSuchThread(id);
   const head = JSON.parse(headText) as Head;
   const version = floorOf(rows, keys, id).seq > 0 ? VERSION_WITH_GAPS : EXPORT_VERSION;
   yield line({ kind: 'thread', version, tenant, threadId: id });

@@ -1,10 +1,10 @@
 // A fork: what the turns of a thread were at some point of its log, as another thread with storage of its own.
 
-import { AppError } from '../base/errors.ts';
 import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
+import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { copyRows, NotCopied, OF_THE_THREAD } from './fork-rows.ts';
 import { keptRecords } from './kept-records.ts';
@@ -34,8 +34,7 @@ export async function forkThread(target: CopyTarget, request: ForkRequest, isQui
   const { source, at, meta, now, record } = request;
   const { rows, keys } = target;
   const isThere = () => {
-    if (rows.get(keys.head(source)) === undefined)
-      throw new AppError('notFound', `thread not found: ${source}`, { threadId: source });
+    if (rows.get(keys.head(source)) === undefined) throw noSuchThread(source);
   };
   isThere();
   const copy = await LogCopy.begin(target, meta);

@@ -1,8 +1,8 @@
 // Writing to the log of a thread: numbered, chained records, and everything that follows from them.
 
-import { AppError } from '../base/errors.ts';
 import { type StoredEvent, span } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, nextLink, sealed } from './chain.ts';
@@ -151,6 +151,6 @@ export class LogWriter {
 /** The thread's state; throws *notFound* when there is none. */
 export function existing(log: LogWriter, id: ThreadId): ThreadState {
   const state = log.load(id);
-  if (state === undefined) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+  if (state === undefined) throw noSuchThread(id);
   return state;
 }

@@ -3,6 +3,7 @@
 import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
 import { DamagedRow, spared } from './checksum.ts';
 import { gapOf, isGap } from './gaps.ts';
@@ -55,8 +56,7 @@ export async function verifyHistory(
       if (walk.damage) result.damages.push(walk.damage);
     }
     if (options.threadId === undefined && result.damages.length === 0) await checkCensus(rows, result.threads);
-    if (options.threadId !== undefined && result.threads === 0)
-      throw new AppError('notFound', `thread not found: ${options.threadId}`, { threadId: options.threadId });
+    if (options.threadId !== undefined && result.threads === 0) throw noSuchThread(options.threadId);
     return result;
   } finally {
     await history.close();

@@ -3,6 +3,7 @@
 import { AppError } from '../base/errors.ts';
 import type { ThreadStore } from '../history/store.ts';
 import type { ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta, ThreadStatus } from '../model/thread.ts';
 import type { Context } from '../rpc/router.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -21,7 +22,7 @@ export interface StoredThread {
 }
 
 export interface ThreadAccess {
-  /** Loads the thread unless it is; rejects as *notFound* in the words that clients of the reference look for. */
+  /** Loads the thread unless it is; rejects as *notFound*. */
   loaded(context: Context, id: ThreadId): Promise<ThreadRuntime>;
   /** Does not load it, but for what has to be told of commands that ran when the server was killed; rejects as *notFound*. */
   stored(context: Context, id: ThreadId): Promise<StoredThread>;
@@ -30,12 +31,7 @@ export interface ThreadAccess {
 export function createAccess(registry: ThreadRegistry): ThreadAccess {
   return {
     async loaded(context, id) {
-      try {
-        return await registry.load(tenantOf(context), id);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.kind !== 'notFound') throw error;
-        throw new AppError('notFound', `no rollout found for thread id ${id} (thread not found)`, { threadId: id });
-      }
+      return registry.load(tenantOf(context), id);
     },
     async stored(context, id) {
       const tenant = tenantOf(context);
@@ -45,7 +41,7 @@ export function createAccess(registry: ThreadRegistry): ThreadAccess {
       const hasOpenEnds = !ready && row !== undefined && row.terminals.length > 0;
       const runtime = hasOpenEnds ? await registry.load(tenant, id) : ready;
       const meta = runtime?.meta ?? row;
-      if (!store || !meta) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+      if (!store || !meta) throw noSuchThread(id);
       return { store, meta, status: runtime?.status ?? NOT_LOADED, runtime };
     },
   };

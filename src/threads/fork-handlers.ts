@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId, type Seq, type ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta, ThreadSettings } from '../model/thread.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
@@ -69,7 +70,7 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
       threadFork: async (reply: { readonly thread: { readonly id: ThreadId } }, params, context) => {
         const { id } = reply.thread;
         const fork = await listening.rejoin(context, id);
-        if (!fork) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+        if (!fork) throw noSuchThread(id);
         return shownTo(context, fork, params);
       },
     },

@@ -6,6 +6,7 @@ import { openMemoryHistory } from '../history/memory.ts';
 import type { EventToStore, History, Ledger, Once, ThreadStore } from '../history/store.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta, ThreadSection, ThreadStatus } from '../model/thread.ts';
 import { Beginnings } from './beginnings.ts';
 import { ContextCache } from './context-cache.ts';
@@ -103,7 +104,7 @@ export class ThreadRegistry implements Closable {
 
   async #fork(tenant: string, source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<ThreadRuntime> {
     const from = await this.storeOf(tenant, source);
-    if (!from) throw new AppError('notFound', `thread not found: ${source}`, { threadId: source });
+    if (!from) throw noSuchThread(source);
     const to = (meta.ephemeral ? this.#ephemeral : this.#parts.history).forTenant(tenant);
     if (from === to) await to.fork(source, at, meta, once);
     else await to.create(meta, await eventsOfTurns(from, source, at), once);
@@ -125,7 +126,7 @@ export class ThreadRegistry implements Closable {
     return this.#enter(tenant, id, async () => {
       const store = await this.storeOf(tenant, id);
       const loaded = store && (await loadThread(store, id));
-      if (!store || !loaded) throw new AppError('notFound', `thread not found: ${id}`, { threadId: id });
+      if (!store || !loaded) throw noSuchThread(id);
       const runtime = this.#runtime(tenant, store, loaded.thread);
       await runtime.recover(loaded.texts);
       return runtime;
