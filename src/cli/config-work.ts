@@ -47,7 +47,8 @@ export function printValue(config: unknown, key: string | undefined): ExitCode {
     config,
   );
   if (value === undefined || value === null) {
-    process.stderr.write(`heddle: \`${key}\` is not set\n`);
+    const isKnown = key === undefined || noteOfUnknown(path) === undefined;
+    process.stderr.write(`heddle: \`${key}\` is not set${isKnown ? '' : ', and no setting has this name'}\n`);
     return EXIT.failed;
   }
   process.stdout.write(typeof value === 'string' ? `${visible(value)}\n` : `${JSON.stringify(value, null, 2)}\n`);

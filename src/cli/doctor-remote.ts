@@ -1,11 +1,12 @@
 // Whether a server that was named can be used from here: it answers, takes the token, speaks our protocol, and may run turns.
 
 import { isAppError, messageOf } from '../base/errors.ts';
-import { type Client, connect } from '../client/client.ts';
+import type { Client } from '../client/client.ts';
 import { serverCapabilities } from '../handshake/methods.ts';
 import type { Result } from '../rpc/declare.ts';
 import { VERSION } from './environment.ts';
 import { bad, doubtful, type Finding, good } from './finding.ts';
+import { greeted } from './greeting.ts';
 import { connectionTo, type ServerChoice } from './running-server.ts';
 
 type Capability = Result<typeof serverCapabilities>['methods'][number];
@@ -15,8 +16,7 @@ export async function remoteFindings(choice: ServerChoice): Promise<readonly Fin
   const about = `server ${choice.remote}`;
   let client: Client;
   try {
-    const introduction = { name: 'heddle_doctor', version: VERSION, experimentalApi: true };
-    client = await connect(await connectionTo(choice), introduction);
+    client = await greeted(await connectionTo(choice), { name: 'heddle_doctor', experimentalApi: true });
   } catch (error) {
     if (isAppError(error, 'invalid')) throw error;
     const isDoor = isAppError(error, 'unauthenticated') || isAppError(error, 'forbidden');

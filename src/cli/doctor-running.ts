@@ -2,16 +2,15 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../base/errors.ts';
-import { connect } from '../client/client.ts';
 import { masked } from '../config/masking.ts';
 import { configRead } from '../config/methods.ts';
 import type { Config } from '../config/schema.ts';
 import { isTable } from '../config/tables.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { turnFindings } from './doctor-remote.ts';
-import { VERSION } from './environment.ts';
 import { reachOwner } from './exec-door.ts';
 import { doubtful, type Finding } from './finding.ts';
+import { greeted } from './greeting.ts';
 
 /** What turns run on, and who says so. */
 export interface Verdict {
@@ -39,7 +38,7 @@ export async function verdictOn(directory: string, config: Config, file: string)
     const connection = await reachOwner(owner);
     if (connection === undefined)
       return { ...running, findings: [unasked('it has no address that other programs can use')] };
-    const client = await connect(connection, { name: 'heddle_doctor', version: VERSION, experimentalApi: true });
+    const client = await greeted(connection, { name: 'heddle_doctor', experimentalApi: true });
     try {
       const findings = await turnFindings(client, 'says the running server');
       const { config: its } = await client.request(configRead, {});

@@ -79,6 +79,8 @@ async function localChecks({
 
 async function turnFindings(dataDirectory: string, config: Config, provider: string | undefined) {
   const verdict = await verdictOn(dataDirectory, config, join(dataDirectory, 'config.yaml'));
+  // The server has said what is wrong.
+  if (provider === undefined && verdict.findings.some(({ state }) => state === 'bad')) return verdict.findings;
   const tried = await providerFindings({ dataDirectory, verdict, provider, environment: process.env });
   return [...verdict.findings, ...tried];
 }

@@ -2,15 +2,15 @@
 
 import { resolve } from 'node:path';
 import { isAppError, messageOf } from '../base/errors.ts';
-import { type Client, type ClientOptions, connect } from '../client/client.ts';
-import { VERSION } from './environment.ts';
+import type { Client } from '../client/client.ts';
 import type { Door } from './exec-door.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { greeted, type Introduction } from './greeting.ts';
 
 export interface Visit<D extends Pick<Door, 'connection' | 'close'>> {
   readonly open: () => Promise<D>;
-  readonly introduction: Omit<ClientOptions, 'version'>;
+  readonly introduction: Introduction;
   /** Is told why there is no way in. */
   readonly tell: (why: string) => void;
 }
@@ -24,9 +24,10 @@ export async function visit<D extends Pick<Door, 'connection' | 'close'>>(
   let client: Client;
   try {
     door = await open();
-    client = await connect(door.connection, { ...introduction, version: VERSION });
+    client = await greeted(door.connection, introduction);
   } catch (error) {
-    await door?.close();
+    // What does not answer may not close either.
+    void door?.close();
     if (isAppError(error, 'invalid')) throw error;
     tell(messageOf(error));
     return EXIT.unreachable;

@@ -56,7 +56,9 @@ function missing(tree: CommandNode, argv: readonly string[]): string {
     command = inner;
     depth += 1;
   }
-  const given = argv.slice(depth).filter((word) => !word.startsWith('-')).length;
+  const takingValue = new Set(command.options.flatMap(({ names, takesValue }) => (takesValue ? names : [])));
+  const typed = argv.slice(depth);
+  const given = typed.filter((word, at) => !word.startsWith('-') && !takingValue.has(typed[at - 1] ?? '')).length;
   const next = command.positionals[given] ?? command.positionals.at(-1);
   if (next === undefined) return 'an argument is missing';
   const { name, values } = next;

@@ -127,7 +127,8 @@ export function grantOf(params: unknown, decision: unknown): z.input<ReturnType<
 /** A call of a tool; or a question of the server itself, whose form cannot be filled in here. */
 function elicitationQuestion(question: Elicitation): Question {
   const { serverName, message, _meta } = question;
-  const evidence = question.mode === 'form' ? question.heddle : undefined;
+  if (question.mode === 'url') return addressQuestion(question);
+  const evidence = question.heddle;
   if (evidence === undefined) {
     const lines = (width: number) => [
       '',
@@ -147,6 +148,18 @@ function elicitationQuestion(question: Elicitation): Question {
     'It would run OUTSIDE the sandbox.',
   ];
   return { about: call, lines, availableDecisions: ['accept', ...rememberedBy(_meta?.persist), 'decline', 'cancel'] };
+}
+
+/** The address whole: whoever goes there has to see where it leads. */
+function addressQuestion({ serverName, message, url }: Extract<Elicitation, { mode: 'url' }>): Question {
+  const lines = (width: number) => [
+    '',
+    ...folded(`The MCP server ${visible(serverName)} asks you to go to an address in your browser:`, width),
+    ...folded(visible(url), width - 4).map((line) => `    ${line}`),
+    ...folded(`it says: ${visible(message)}`, width),
+    ...folded('A yes says to the server that you do; nothing is opened for you.', width),
+  ];
+  return { about: `${serverName} asks to visit ${url}`, lines, availableDecisions: ['accept', 'decline', 'cancel'] };
 }
 
 const PERSISTENCE = { session: 'acceptForSession', always: 'acceptAlways' } as const;

@@ -6,7 +6,6 @@ import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { deferred, unlessAborted } from '../base/signals.ts';
 import type { McpServer } from '../config/mcp-servers.ts';
 import { type CallAnswer, type CallOptions, callTool, type ToolCall } from './call.ts';
-import { type Elicitation, type ElicitationAnswer, readElicitation } from './elicitation.ts';
 import { inTime } from './in-time.ts';
 import {
   listResources,
@@ -18,6 +17,7 @@ import {
   resourcePage,
 } from './inventory.ts';
 import { OpenCalls } from './open-calls.ts';
+import { type Elicit, OpenQuestions } from './open-questions.ts';
 import { openWire, type WireParts } from './open-wire.ts';
 import type { Failure } from './revival.ts';
 import { type McpWire, NEVER } from './wire.ts';
@@ -26,7 +26,7 @@ export interface ConnectionParts extends WireParts {
   /** Our own version, which servers are told. */
   readonly version: string;
   /** Asks people; never rejects. */
-  readonly elicit: (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
+  readonly elicit: Elicit;
   /** Told of each new state. */
   readonly changed: (connection: McpConnection) => void;
   /** What it stands in for: the tools that are offered until it has its own, and how many have failed in a row. */
@@ -54,8 +54,6 @@ const NOT_FOUND = 404;
 const BAD_REQUEST = 400;
 /** Of the library, for what was asked when the wire ended. */
 const CONNECTION_CLOSED = -32000;
-/** Questions of one server that stand at a time; a further one is declined. */
-const MAX_QUESTIONS = 8;
 
 export class McpConnection implements Closable {
   readonly server: McpServer;
@@ -69,8 +67,8 @@ export class McpConnection implements Closable {
   #wire: McpWire | undefined;
   #tools: readonly McpTool[] = [];
   #toolsError: string | undefined;
-  #questions = 0;
   readonly #calls = new OpenCalls();
+  readonly #questions: OpenQuestions;
   #isListing = false;
   #listAgain = false;
   /** Of the request that was sent last. */
@@ -81,6 +79,7 @@ export class McpConnection implements Closable {
     this.server = server;
     this.#parts = parts;
     this.#tools = parts.before?.tools ?? [];
+    this.#questions = new OpenQuestions(parts.elicit);
     void this.#start();
   }
 
@@ -115,7 +114,7 @@ export class McpConnection implements Closable {
       endedBecause: () => this.#wire?.endedBecause,
       refused: (error: unknown) => this.#fail(error),
       isForgotten: (error: unknown) => this.#isForgotten(error),
-      isAsking: () => this.#questions > 0,
+      isAsking: () => this.#questions.areStanding,
     };
     return this.#calls.run(options.signal, () => callTool(parts, call, options));
   }
@@ -195,18 +194,12 @@ export class McpConnection implements Closable {
         this.#fail(new AppError('unavailable', this.#wire?.endedBecause ?? 'it has ended'));
     };
     client.setNotificationHandler(library.ToolListChangedNotificationSchema, () => this.#listOnceMore(library, client));
-    client.setRequestHandler(library.ElicitRequestSchema, ({ params }, { signal }) => this.#elicit(params, signal));
-  }
-
-  async #elicit(params: unknown, signal: AbortSignal): Promise<ElicitationAnswer> {
-    const question = readElicitation(params);
-    if (!question || this.#questions >= MAX_QUESTIONS) return { action: 'decline' };
-    this.#questions += 1;
-    try {
-      return await this.#parts.elicit(question, AbortSignal.any([signal, this.#life.signal, this.#calls.end]));
-    } finally {
-      this.#questions -= 1;
-    }
+    client.setRequestHandler(library.ElicitRequestSchema, ({ params }, { signal }) =>
+      this.#questions.ask(params, [signal, this.#life.signal, this.#calls.end]),
+    );
+    client.setNotificationHandler(library.ElicitationCompleteNotificationSchema, ({ params }) =>
+      this.#questions.complete(params.elicitationId),
+    );
   }
 
   /** However often it says so, one list is asked for at a time. */

@@ -32,6 +32,7 @@ const TOOLS = {
   wordy: Array.from({ length: 900 }, (_, at) => tool(`tool-${at}`, { description: 'w'.repeat(5_000) })),
   swells: [tool('swell')],
   grows: [tool('first')],
+  visits: [tool('visit'), tool('finish'), tool('die'), tool('visit-script')],
   asks: [tool('ask-and-die'), tool('ask-deaf'), tool('write', { annotations: { destructiveHint: true } })],
 };
 let tools = TOOLS[manner] ?? TOOLS.good;
@@ -64,7 +65,24 @@ const ask = () => {
   say({ id: 'asked', method: 'elicitation/create', params });
 };
 
+/** Asks people to go to an address, and answers the call with what they said. */
+let visits = 0;
+const visit = (id, url) => {
+  const elicitationId = `visit-${++visits}`;
+  const params = { mode: 'url', message: 'Sign in to see your tickets', url, elicitationId };
+  say({ id: elicitationId, method: 'elicitation/create', params });
+  answers.set(elicitationId, (answer) => say({ id, result: text(JSON.stringify(answer)) }));
+};
+const SIGN_IN = 'https://tickets.example/sign-in?state=1';
+
 const CALLS = {
+  visit: (id) => visit(id, SIGN_IN),
+  'visit-script': (id) => visit(id, 'javascript:alert(1)'),
+  finish: () => {
+    for (const elicitationId of ['another', 'visit-1'])
+      say({ method: 'notifications/elicitation/complete', params: { elicitationId } });
+    return text('finished');
+  },
   'ask-and-die': () => {
     ask();
     setTimeout(() => process.exit(3), 300);
