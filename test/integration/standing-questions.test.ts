@@ -7,6 +7,7 @@ import { askedTurn } from '../harness/approvals.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
+import { eventually } from '../unit/children/waiting.ts';
 import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
@@ -139,6 +140,13 @@ test('ids of questions are not used again by the next process: a late answer doe
   expect(await turn.runs()).toBe(0);
 });
 
+/** The time of a question that is shown anew runs a moment later. */
+const overtaken = (clock: ManualClock, client: TestClient): Promise<true> =>
+  eventually('the end of the turn', () => {
+    clock.advance(1);
+    return client.news('turn/completed').length > 0;
+  });
+
 test('a question stands through two restarts, and its time goes on', async () => {
   const clock = new ManualClock();
   const server = await startApp({ clock, config: { approval_timeout_seconds: 100 } });
@@ -153,6 +161,7 @@ test('a question stands through two restarts, and its time goes on', async () =>
   const client = await server.connect();
   await client.request('thread/resume', { threadId: turn.threadId });
   clock.advance(20_000);
+  await overtaken(clock, client);
   expect((await completed(client, turn.turnId)).status).toBe('completed');
   expect(await turn.runs()).toBe(0);
 });
@@ -167,7 +176,7 @@ test('a question whose time was over while the server was down is a refusal', as
   const client = await again.connect();
   await client.request('thread/resume', { threadId: turn.threadId });
   await client.asked();
-  clock.advance(1);
+  await overtaken(clock, client);
   await completed(client, turn.turnId);
   const items = await itemsOf(client, turn.threadId);
   expect(items[1]).toMatchObject({ type: 'commandExecution', status: 'declined' });
