@@ -1,6 +1,7 @@
 // Ways for people and agent to work together, and what the model is told of the one in force.
 
 import type { ThreadSettings } from '../model/thread.ts';
+import { BASE_INSTRUCTIONS, placeText, type Surroundings } from './base-instructions.ts';
 
 const PLAN_INSTRUCTIONS = `You are in plan mode: work out with the user what is to be done, and change nothing.
 
@@ -23,10 +24,12 @@ interface Mode {
 export const isPlanning = ({ collaborationMode }: Pick<ThreadSettings, 'collaborationMode'>): boolean =>
   (collaborationMode as Mode | null)?.mode === 'plan';
 
-/** All that the model is told before the conversation begins. */
-export function instructionsOf(settings: ThreadSettings): string {
+/** All that the model is told before the conversation begins. Instructions that are given, an empty text too, stand in for ours. */
+export function instructionsOf(settings: ThreadSettings, surroundings: Surroundings): string {
   const { baseInstructions, developerInstructions } = settings;
-  return [baseInstructions, developerInstructions, modeInstructions(settings)].filter(Boolean).join('\n\n');
+  const base = baseInstructions ?? BASE_INSTRUCTIONS;
+  const place = baseInstructions === '' ? null : placeText(settings, surroundings);
+  return [base, place, developerInstructions, modeInstructions(settings)].filter(Boolean).join('\n\n');
 }
 
 /** The mode's own words: the client's if it gives any. */

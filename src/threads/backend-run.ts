@@ -158,7 +158,7 @@ const mcpOf = (mcp: ServerSet) => ({
 });
 
 async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<TurnRequest> {
-  const { port, thread, backend, steering, outputSchema, ofThread } = run;
+  const { port, thread, backend, tools, clock, steering, outputSchema, ofThread } = run;
   const settings = port.settings();
   return {
     threadId: port.threadId,
@@ -166,7 +166,7 @@ async function requestOf(run: BackendRun, room: TurnRequest['room']): Promise<Tu
     get settings() {
       return port.settings();
     },
-    instructions: instructionsOf(settings),
+    instructions: instructionsOf(settings, { nowMs: clock.now(), shell: tools.environment.SHELL }),
     context: await thread.context(),
     ...(outputSchema === undefined ? {} : { outputSchema }),
     ...(room === undefined ? {} : { room }),

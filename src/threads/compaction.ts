@@ -41,7 +41,7 @@ async function replaceContext(
   const tell = (event: ThreadEvent) => void port.append([event]).catch(() => {});
   const outcome = await compact(
     backend,
-    await requestOf(port, backend, await context()),
+    await requestOf(port, { backend, clock }, await context()),
     {
       usage: (last, contextWindow) => {
         total = addUsage(total, last);
@@ -60,10 +60,14 @@ async function replaceContext(
   return [];
 }
 
-async function requestOf(port: TurnPort, backend: Backend, context: readonly ContextItem[]): Promise<TurnRequest> {
+async function requestOf(
+  port: TurnPort,
+  { backend, clock }: Pick<CompactionParts, 'backend' | 'clock'>,
+  context: readonly ContextItem[],
+): Promise<TurnRequest> {
   // A summary is no plan, also while people plan.
   const settings = { ...port.settings(), collaborationMode: null };
-  const instructions = instructionsOf(settings);
+  const instructions = instructionsOf(settings, { nowMs: clock.now() });
   const { threadId, turnId } = port;
   const isBlind = !(await takesImages(backend, settings));
   return { threadId, turnId, settings, instructions, context, isBlind, steering: NO_STEERING };
