@@ -8,12 +8,12 @@ import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { takesImages } from './agent/modalities.ts';
 import { type BackendName, chosenBackend, createBackend, defaultModelOf } from './app-backend.ts';
-import { type ConfigNews, createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
+import { createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
+import { createSafety } from './app-safety.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
-import { createPrefixRules } from './approvals/prefix-rules.ts';
 import { LOCAL_TENANT, type Principal } from './auth/principal.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import { type Closable, closeOnce } from './base/close.ts';
@@ -44,7 +44,7 @@ import { type Route, Router, type RouterLimits } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { Doors } from './sandbox/doors.ts';
-import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
+import type { SandboxState } from './sandbox/probe.ts';
 import { createSkillsRoom } from './skills/room.ts';
 import { approvalHandlers } from './threads/approval-handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
@@ -125,7 +125,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const flags = [...(options.configFlags ?? []), ...(options.backend ? [`backend=${options.backend}`] : [])];
   const ownership = await takeOwnership({ directory: options.dataDirectory, version });
   const { directory } = ownership;
-  let news: ConfigNews | undefined;
+  const watching: { close(): unknown }[] = [];
   try {
     const config = await openConfig({ dataDirectory: directory, flags, requirements: options.requirements });
     const { config: initial, problem } = await config.state();
@@ -141,10 +141,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     const children = createChildren(log);
     const leftovers = await openLeftovers(join(directory, 'leftovers'), log);
     const commits = { queues: new Queues(), leftovers };
-    const sandbox = noting(leftovers, options.sandbox ?? createSandboxProbe());
     const doors = new Doors(join(directory, 'net'), log);
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
+    const bounds = createSafety({
+      ...{ dataDirectory: directory, leftovers, sessions, clock, log },
+      sandbox: options.sandbox,
+    });
+    watching.push(bounds);
     const broker = new ApprovalBroker({
       clock,
       log,
@@ -156,8 +160,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     const backend = createBackend(backendName ?? 'unavailable', { config, keys, environment });
     const tools = {
       broker,
-      prefixRules: createPrefixRules(join(directory, 'rules', 'default.rules')),
-      runner: { children, sandbox, doors, clock },
+      prefixRules: bounds.prefixRules,
+      runner: { children, sandbox: bounds.sandbox, doors, clock },
       ...{ commits, looksFolder: join(directory, 'looks') },
       clock,
       environment: programEnvironment,
@@ -211,13 +215,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     const pending = new PendingApprovals({ registry, broker, recovered: recover });
     const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
     const told = createConfigNews({ source: config, sessions, loadedThreads, log });
-    news = told;
+    watching.push(told);
     const onInitialized = (session: Session) => {
       const { tenant } = session.principal;
       recover(tenant).catch((error: unknown) =>
         log.error({ err: error, tenant }, 'open turns could not be looked for; the next client has it tried again'),
       );
       told.tell(session);
+      bounds.tell(session);
       skills.begin();
     };
     const files = createFiles({
@@ -280,8 +285,9 @@ export async function createApp(options: AppOptions): Promise<App> {
         return router.serve(connection, principal);
       },
       close: closeOnce(async () => {
-        told.close();
         await registry.close();
+        // A turn that is still to be stored may be waiting for what is known of the sandbox.
+        for (const each of watching) await each.close();
         await mcp.close();
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));
@@ -295,7 +301,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
     };
   } catch (error) {
-    news?.close();
+    for (const each of watching) await each.close();
     await ownership.close();
     throw error;
   }

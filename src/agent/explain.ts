@@ -20,6 +20,8 @@ export interface CommandExplanation {
   /** What a remembered rule would have to allow. */
   readonly prefix: readonly string[];
   readonly onlyReads: boolean;
+  /** What of the rules file cannot be read, with its place, for people. */
+  readonly unreadRules: readonly string[];
 }
 
 export async function explainCommand(
@@ -33,7 +35,8 @@ export async function explainCommand(
   const verdict: Verdict = hasEnvironment
     ? await decideLine(turn, parts, shell, { line, argv, cwd, escalate })
     : { decision: 'deny', runs: 'sandboxed', rule: 'this thread has no environment to run commands in' };
-  return { verdict, argv, prefix: proposedAmendment(shell, line), onlyReads: isKnownSafe(shell, line) };
+  const [prefix, onlyReads] = [proposedAmendment(shell, line), isKnownSafe(shell, line)];
+  return { verdict, argv, prefix, onlyReads, unreadRules: await parts.prefixRules.faults() };
 }
 
 export interface FilesExplanation {

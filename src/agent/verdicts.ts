@@ -4,6 +4,7 @@ import type { PrefixRules } from '../approvals/prefix-rules.ts';
 import { decideCommand, decideFileChange, decidePermissions, type RunsAs, type Verdict } from '../approvals/rules.ts';
 import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
+import { isKnownSafe } from '../children/read-only-commands.ts';
 import type { ShellParser } from '../children/shell-line.ts';
 import { realPathOf } from '../fs/containment.ts';
 import type { Permissions } from '../model/approval.ts';
@@ -36,10 +37,11 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
   const runs: RunsAs = line.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
   // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
   const isHeld = turn.isCapped() && (runs !== 'sandboxed' || line.permissions !== undefined);
-  const rule = await parts.prefixRules.decide(
-    shell.simpleCommands(line.line)?.map(({ argv }) => argv),
-    line.argv,
-  );
+  const said = await parts.prefixRules.decide({
+    simple: shell.simpleCommands(line.line)?.map(({ argv }) => argv),
+    all: shell.everyCommand(line.line),
+    shell: line.argv,
+  });
   const verdict = decideCommand(
     { escalate: line.escalate },
     {
@@ -48,7 +50,9 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
       sandboxHolds: isAvailable,
       isGranted: !isHeld && turn.grants.has(await lineDigest(line, runs)),
       // A rule is about the command, not about what it would be given.
-      prefixRule: rule === 'allow' && (isHeld || line.permissions) ? undefined : rule,
+      prefixRule: said.decision === 'allow' && (isHeld || line.permissions) ? undefined : said.decision,
+      justification: said.justification,
+      mayLackRule: said.hasFaults && !isKnownSafe(shell, line.line),
     },
   );
   return line.permissions ? withPermissions(verdict, turn, line.permissions) : verdict;

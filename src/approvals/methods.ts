@@ -103,6 +103,8 @@ export const policyExplain = request('policy/explain', {
           prefix: z.array(z.string()),
           /** It is made of nothing but commands that are known to only read. */
           onlyReads: z.boolean(),
+          /** What of the rules file cannot be read, with its place; while there is any, no rule allows anything. */
+          unreadRules: z.array(z.string()),
         })
         .optional(),
       files: z.array(z.object({ path: z.string(), standing: z.enum(['workspace', 'outside', 'hidden']) })).optional(),

@@ -1,99 +1,86 @@
-// Rules about commands by their first words: a readable file of `prefix_rule(pattern=["git", "status"], decision="allow")` lines.
+// Rules about commands by their first words, kept in a readable file of `prefix_rule(pattern=["git", "status"], decision="allow")`.
 
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
+import { nameOf } from '../children/starters.ts';
+import { covers, faultText, type Rule, type RuleDecision, type RulesFile, readRulesFile } from './rules-file.ts';
 
-/** `allow`: need not be asked about. `prompt`: people are asked each time. `forbidden`: never runs, whoever says yes. */
-export type RuleDecision = 'allow' | 'prompt' | 'forbidden';
+/** The commands of a shell line. */
+export interface LineCommands {
+  /** Its simple commands; undefined: it is more than those. Only these are allowed by rules. */
+  readonly simple: readonly (readonly string[])[] | undefined;
+  /** All that can be seen anywhere in it, a word undefined where it is made when the line runs. */
+  readonly all: readonly (readonly (string | undefined)[])[];
+  /** The shell that is started with it. */
+  readonly shell: readonly string[];
+}
+
+/** What a rules file says of a line. */
+export interface RulesSay {
+  readonly decision: RuleDecision | undefined;
+  /** Why, in the words of whoever wrote the rule that decided. */
+  readonly justification: string | undefined;
+  /** Something in the file cannot be read: then no rule allows anything, and one about this line may be lost. */
+  readonly hasFaults: boolean;
+}
 
 export interface PrefixRules {
-  /**
-   * What the rules say of a line: the strictest of what they say of its simple commands (undefined: it is more than those) and of
-   * the shell that is started with it. It is allowed only where all of its commands are.
-   */
-  decide(
-    commands: readonly (readonly string[])[] | undefined,
-    shell: readonly string[],
-  ): Promise<RuleDecision | undefined>;
+  /** The strictest of what the rules say of its commands and of its shell. It is allowed only where all of it is. Never rejects. */
+  decide(line: LineCommands): Promise<RulesSay>;
+  /** What of the file cannot be read, with its place, a line for people each. Never rejects. */
+  faults(): Promise<readonly string[]>;
   /** Remembers a prefix as allowed; on disk when it resolves. */
   remember(prefix: readonly string[]): Promise<void>;
 }
 
-interface Rule {
-  /** A word, or the words of which it is one, each. */
-  readonly pattern: readonly (string | readonly string[])[];
-  readonly decision: RuleDecision;
-}
-
-const RULE =
-  /^\s*prefix_rule\(\s*pattern\s*=\s*(\[.*\])\s*,\s*decision\s*=\s*"(allow|prompt|forbidden)"\s*\)\s*(?:#.*)?$/;
-const STRICTEST: readonly RuleDecision[] = ['forbidden', 'prompt', 'allow'];
-
-/** Rules in `file`, which is read again for each question, so that edits by hand count at once. Unreadable lines allow nothing. */
-export function createPrefixRules(file: string): PrefixRules {
+/** Rules in `file`, which is read again for each question, so that edits by hand count at once; `wasRead` is told what was found. */
+export function createPrefixRules(file: string, wasRead: (found: RulesFile) => void = () => {}): PrefixRules {
   const writes = new Mailbox();
+  const read = async (): Promise<RulesFile> => {
+    const found = await readRulesFile(file);
+    wasRead(found);
+    return found;
+  };
   return {
-    async decide(commands, shell) {
-      const rules = await readRules(file);
-      const said = (argv: readonly string[]) => {
-        const decisions = rules.filter((rule) => covers(rule, argv)).map(({ decision }) => decision);
-        return STRICTEST.find((each) => decisions.includes(each));
-      };
-      const whole = said(shell);
-      const each = (commands ?? []).map(said);
-      if ([whole, ...each].includes('forbidden')) return 'forbidden';
-      if ([whole, ...each].includes('prompt')) return 'prompt';
-      const isAllowed = whole === 'allow' || (each.length > 0 && each.every((decision) => decision === 'allow'));
-      return isAllowed ? 'allow' : undefined;
+    async decide(line) {
+      const { rules, faults } = await read();
+      const hasFaults = faults.length > 0;
+      for (const decision of ['forbidden', 'prompt'] as const) {
+        const rule = rules.find((each) => each.decision === decision && isAbout(each, line));
+        if (rule) return { decision, justification: rule.justification, hasFaults };
+      }
+      const isAllowed = !hasFaults && allows(rules, line);
+      return { decision: isAllowed ? 'allow' : undefined, justification: undefined, hasFaults };
     },
+    faults: async () => (await read()).faults.map((fault) => faultText(file, fault)),
     remember: (prefix) => writes.run(() => appendRule(file, prefix)),
   };
 }
 
-function covers({ pattern }: Rule, argv: readonly string[]): boolean {
-  const fits = (word: Rule['pattern'][number], index: number) => {
-    const given = argv[index];
-    return typeof word === 'string' ? given === word : given !== undefined && word.includes(given);
-  };
-  return pattern.length > 0 && pattern.every(fits);
+/** Whether a strict rule is about the shell with this line, or about a command in it by its words or by the name of its program. */
+function isAbout({ pattern }: Rule, { simple, all, shell }: LineCommands): boolean {
+  if (covers(pattern, shell)) return true;
+  const byName = all.map(([program, ...rest]) => [nameOf(program), ...rest]);
+  return [...(simple ?? []), ...all, ...byName].some((argv) => covers(pattern, argv));
 }
 
-async function readRules(file: string): Promise<readonly Rule[]> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-  return text.split('\n').flatMap((line) => {
-    const [, words, decision] = RULE.exec(line) ?? [];
-    const pattern = words === undefined ? undefined : parsePattern(words);
-    return pattern ? [{ pattern, decision: decision as RuleDecision }] : [];
-  });
+function allows(rules: readonly Rule[], { simple = [], shell }: LineCommands): boolean {
+  const isAllowed = (argv: readonly string[]) =>
+    rules.some(({ decision, pattern }) => decision === 'allow' && covers(pattern, argv));
+  return isAllowed(shell) || (simple.length > 0 && simple.every(isAllowed));
 }
-
-function parsePattern(text: string): Rule['pattern'] | undefined {
-  try {
-    const words: unknown = JSON.parse(text);
-    return Array.isArray(words) && words.every((word) => isText(word) || (Array.isArray(word) && word.every(isText)))
-      ? words
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const isText = (word: unknown): word is string => typeof word === 'string';
 
 async function appendRule(file: string, prefix: readonly string[]): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const handle = await open(file, 'a', 0o600);
+  const handle = await open(file, 'a+', 0o600);
   try {
     const words = prefix.map((word) => JSON.stringify(word)).join(', ');
-    await handle.appendFile(`prefix_rule(pattern=[${words}], decision="allow")\n`);
+    const rule = `prefix_rule(pattern=[${words}], decision="allow")\n`;
+    // A last line without an end is somebody's.
+    const { size } = await handle.stat();
+    const isEnded = size === 0 || (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() === '\n';
+    await handle.appendFile(isEnded ? rule : `\n${rule}`);
     await handle.sync();
   } finally {
     await handle.close();

@@ -1,7 +1,7 @@
 // Pure: policy, action and grants -> allow, ask or deny, and which rule said so.
 
 import type { ApprovalPolicy, SandboxPolicy } from '../model/policy.ts';
-import type { RuleDecision } from './prefix-rules.ts';
+import type { RuleDecision } from './rules-file.ts';
 
 export interface CommandAction {
   /** The model asks to leave the sandbox. */
@@ -17,6 +17,10 @@ export interface Facts {
   readonly isGranted: boolean;
   /** What the rules file says of the command. */
   readonly prefixRule: RuleDecision | undefined;
+  /** Why it says so, in the words of whoever wrote the rule. */
+  readonly justification?: string | undefined;
+  /** Something in the rules file cannot be read, and what it may have said of the command counts. */
+  readonly mayLackRule?: boolean;
 }
 
 /** `bare`: without a sandbox. `unavailable`: bare, and only because the host has none. */
@@ -31,13 +35,17 @@ export interface Verdict {
   readonly isAccepted?: true;
 }
 
+const UNREAD_RULES = 'something in the rules file cannot be read, which may be a rule about this command';
+
 export function decideCommand(action: CommandAction, facts: Facts): Verdict {
   const isBare = facts.sandbox.type === 'dangerFullAccess' || facts.sandbox.type === 'externalSandbox';
   const runs: RunsAs = isBare || action.escalate ? 'bare' : facts.sandboxHolds ? 'sandboxed' : 'unavailable';
   const { policy, prefixRule } = facts;
-  if (prefixRule === 'forbidden') return { decision: 'deny', runs, rule: 'a rule forbids this command' };
+  const because = facts.justification ? `: ${facts.justification}` : '';
+  if (prefixRule === 'forbidden') return { decision: 'deny', runs, rule: `a rule forbids this command${because}` };
   if (facts.isGranted) return { decision: 'allow', runs, rule: 'this operation was accepted before', isAccepted: true };
-  if (prefixRule === 'prompt') return asked(runs, 'a rule asks before this command', mayAskByRule(policy));
+  if (prefixRule === 'prompt') return asked(runs, `a rule asks before this command${because}`, mayAskByRule(policy));
+  if (facts.mayLackRule) return asked(runs, UNREAD_RULES, mayAskByRule(policy));
   // Nothing that lasts lets a command run bare for want of a sandbox.
   if (prefixRule === 'allow' && runs !== 'unavailable' && (!isBare || policy === 'untrusted')) {
     return { decision: 'allow', runs, rule: 'a remembered prefix allows this command' };

@@ -5,6 +5,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Node } from 'web-tree-sitter';
 import { once } from '../base/lazy.ts';
+import { everyCommand, type WithTree } from './every-command.ts';
+import type { SeenWords } from './starters.ts';
 
 /** What stands between a command and the one before it; `start` for the first. */
 export type Joint = 'start' | '|' | '&&' | '||' | ';' | '\n';
@@ -21,6 +23,8 @@ export interface ShellParser {
    * expansions, globs, redirections, assignments, background, compound commands, comments, or an error.
    */
   simpleCommands(line: string): readonly SimpleCommand[] | undefined;
+  /** Every command that can be seen anywhere in a line, whatever else it holds; only for what is to be stricter by it. */
+  everyCommand(line: string): readonly SeenWords[];
 }
 
 // The bundle is CommonJS and has no module URL. Both packages stay files of their own there: they load WebAssembly beside them.
@@ -34,17 +38,18 @@ export const loadShellParser: () => Promise<ShellParser> = once(async () => {
   const grammar = join(dirname(require.resolve('tree-sitter-bash/package.json')), 'tree-sitter-bash.wasm');
   const parser = new Parser();
   parser.setLanguage(await Language.load(await readFile(grammar)));
+  const withTree: WithTree = (line, use) => {
+    const tree = parser.parse(line);
+    if (!tree) throw new Error('a shell line was not parsed');
+    try {
+      return use(tree.rootNode);
+    } finally {
+      tree.delete();
+    }
+  };
   return {
-    simpleCommands(line: string) {
-      if (!isOrdinaryText(line)) return undefined;
-      const tree = parser.parse(line);
-      if (!tree) return undefined;
-      try {
-        return read(tree.rootNode, line);
-      } finally {
-        tree.delete();
-      }
-    },
+    simpleCommands: (line: string) => (isOrdinaryText(line) ? withTree(line, (root) => read(root, line)) : undefined),
+    everyCommand: (line: string) => everyCommand(line, withTree),
   };
 });
 

@@ -3,6 +3,7 @@
 import { type Stats, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { faultText, readRulesFile } from '../approvals/rules-file.ts';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { problemText } from '../config/faults.ts';
 import { type ConfigState, createConfigSource } from '../config/load.ts';
@@ -69,6 +70,7 @@ async function localChecks({
     () => required.findings,
     () => [configFinding(state, join(dataDirectory, 'config.yaml'))],
     sandboxFindings,
+    () => rulesFindings(join(dataDirectory, 'rules', 'default.rules')),
     () => {
       if (state.problem) return [doubtful('provider', 'not tried', 'correct the configuration first')];
       return turnFindings(dataDirectory, state.config, provider);
@@ -189,6 +191,13 @@ function mcpFindings(config: Config): readonly Finding[] {
       ? [bad(`MCP server ${name}`, endpoint.problem, `correct mcp_servers.${name} in config.yaml`)]
       : [],
   );
+}
+
+async function rulesFindings(path: string): Promise<readonly Finding[]> {
+  const { file, rules, faults } = await readRulesFile(path);
+  const advice = 'correct it; until then no rule allows anything, and most commands are asked about or refused';
+  if (faults.length > 0) return faults.map((fault) => bad('rules', faultText(file, fault), advice));
+  return rules.length > 0 ? [good('rules', `${rules.length} in ${file}`)] : [];
 }
 
 async function sandboxFindings(): Promise<readonly Finding[]> {

@@ -65,6 +65,7 @@ function linesOf(said: Result<typeof policyExplain>): readonly string[] {
       ? [
           ...indented(`a remembered rule would allow: ${visible(JSON.stringify(said.command.prefix))}`),
           ...(said.command.onlyReads ? ['  it only reads'] : []),
+          ...said.command.unreadRules.flatMap((fault) => indented(`no rule: ${visible(fault)}`)),
         ]
       : []),
     ...(said.files ?? []).flatMap(({ path, standing }) => indented(`${visible(path)}: ${standing}`)),

@@ -20,9 +20,12 @@ export type SandboxState =
       readonly advice: string;
     };
 
-/** Looks once (some 20 ms) and remembers; never rejects. */
-export function createSandboxProbe(platform: NodeJS.Platform = process.platform): () => Promise<SandboxState> {
-  return once(() => probe(platform));
+/** Looks once (some 20 ms) and remembers; never rejects. An abort ends the look, which then has found nothing that holds. */
+export function createSandboxProbe(
+  platform: NodeJS.Platform = process.platform,
+  signal?: AbortSignal,
+): () => Promise<SandboxState> {
+  return once(() => probe(platform, signal));
 }
 
 /** The same, with folders that stand in for something noted as leftovers while a command runs. */
@@ -33,18 +36,18 @@ export function noting(leftovers: Leftovers, sandbox: () => Promise<SandboxState
   };
 }
 
-async function probe(platform: NodeJS.Platform): Promise<SandboxState> {
-  const tool = await findTool(platform);
+async function probe(platform: NodeJS.Platform, signal: AbortSignal | undefined): Promise<SandboxState> {
+  const tool = await findTool(platform, signal);
   const advice =
     platform === 'linux'
       ? 'install bubblewrap (0.8 or newer) and allow unprivileged user namespaces'
       : 'commands can be confined on Linux and macOS only';
   if (!tool) return { isAvailable: false, reason: `no sandbox program found for ${platform}`, advice };
-  const reason = await whatFails(tool).catch((error: unknown) => String(error));
+  const reason = await whatFails(tool, signal).catch((error: unknown) => String(error));
   return reason === undefined ? { isAvailable: true, tool } : { isAvailable: false, reason, advice };
 }
 
-async function findTool(platform: NodeJS.Platform): Promise<SandboxTool | undefined> {
+async function findTool(platform: NodeJS.Platform, signal: AbortSignal | undefined): Promise<SandboxTool | undefined> {
   if (platform === 'darwin')
     return existsSync('/usr/bin/sandbox-exec') ? { kind: 'seatbelt', path: '/usr/bin/sandbox-exec' } : undefined;
   if (platform !== 'linux') return undefined;
@@ -52,18 +55,20 @@ async function findTool(platform: NodeJS.Platform): Promise<SandboxTool | undefi
   const path = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'].find(
     existsSync,
   );
-  return path === undefined ? undefined : { kind: 'bwrap', path, mountsHandles: await knows(path, '--bind-fd') };
+  return path === undefined
+    ? undefined
+    : { kind: 'bwrap', path, mountsHandles: await knows(path, '--bind-fd', signal) };
 }
 
-function knows(program: string, option: string): Promise<boolean> {
+function knows(program: string, option: string, signal: AbortSignal | undefined): Promise<boolean> {
   return new Promise((resolve) => {
-    execFile(program, ['--help'], { timeout: 10_000 }, (_error, stdout, stderr) => {
+    execFile(program, ['--help'], { timeout: 10_000, signal }, (_error, stdout, stderr) => {
       resolve(`${stdout}${stderr}`.includes(option));
     });
   });
 }
 
-async function whatFails(tool: SandboxTool): Promise<string | undefined> {
+async function whatFails(tool: SandboxTool, signal: AbortSignal | undefined): Promise<string | undefined> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-probe-')));
   try {
     await mkdir(join(folder, '.git'));
@@ -71,12 +76,14 @@ async function whatFails(tool: SandboxTool): Promise<string | undefined> {
       tool,
       policyFor('read-only', folder),
       `! { echo x >'${folder}/denied'; } 2>/dev/null`,
+      signal,
     );
     if (reading !== undefined) return `a harmless command does not run in the sandbox: ${reading}`;
     const writing = await attempt(
       tool,
       policyFor('workspace-write', folder),
       `echo x >'${folder}/allowed' && ! { echo x >'${folder}/.git/denied'; } 2>/dev/null`,
+      signal,
     );
     if (writing !== undefined) return `a command cannot write its workspace: ${writing}`;
     if (existsSync(join(folder, 'denied')) || existsSync(join(folder, '.git/denied')))
@@ -93,12 +100,18 @@ function policyFor(mode: SandboxPolicy['mode'], folder: string): SandboxPolicy {
 }
 
 /** Undefined when the script ended with 0, else what is known about why not. */
-async function attempt(tool: SandboxTool, policy: SandboxPolicy, script: string): Promise<string | undefined> {
+async function attempt(
+  tool: SandboxTool,
+  policy: SandboxPolicy,
+  script: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
   const cwd = policy.writableRoots[0] as string;
   const { argv, release } = await wrapCommand(policy, { argv: ['/bin/sh', '-c', script], cwd }, tool);
   const [program, ...rest] = argv;
   return new Promise((resolve) => {
-    execFile(program, rest, { cwd, env: { PATH: '/usr/bin:/bin' }, timeout: 10_000 }, (error, _stdout, stderr) => {
+    const options = { cwd, env: { PATH: '/usr/bin:/bin' }, timeout: 10_000, signal };
+    execFile(program, rest, options, (error, _stdout, stderr) => {
       release();
       resolve(error ? stderr.trim() || error.message : undefined);
     });

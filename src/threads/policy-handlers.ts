@@ -59,8 +59,8 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
         return { ...said(verdict), explanation: explanationOf(verdict), ...common, files: [...files] };
       }
       const wanted = { line: params.command ?? '', escalate: params.escalate ?? false };
-      const { verdict, argv, prefix, onlyReads } = await explainCommand(turn, tools, wanted);
-      const command = { argv: [...argv], prefix: [...prefix], onlyReads };
+      const { verdict, argv, prefix, onlyReads, unreadRules } = await explainCommand(turn, tools, wanted);
+      const command = { argv: [...argv], prefix: [...prefix], onlyReads, unreadRules: [...unreadRules] };
       return { ...said(verdict), explanation: explanationOf(verdict), ...common, command };
     },
   });

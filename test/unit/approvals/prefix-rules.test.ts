@@ -1,10 +1,11 @@
 // Remembered prefixes: what a line of the file allows, and that nothing unreadable allows anything.
 
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPrefixRules, type PrefixRules } from '../../../src/approvals/prefix-rules.ts';
+import { type RulesFile, readRulesFile } from '../../../src/approvals/rules-file.ts';
 
 let folder: string;
 let file: string;
@@ -18,9 +19,13 @@ const at = (name: string) => join(folder, name);
 
 const shell = (line: string) => ['/bin/bash', '-lc', line];
 
+/** What rules say of these commands, which are all of a line or only what is seen in it. */
+const said = (rules: PrefixRules, simple: readonly (readonly string[])[] | undefined, line = 'x') =>
+  rules.decide({ simple, all: simple ?? [], shell: shell(line) });
+
 /** Whether rules allow a simple command. */
 const allows = async (rules: PrefixRules, argv: readonly string[]): Promise<boolean> =>
-  (await rules.decide([argv], shell(argv.join(' ')))) === 'allow';
+  (await said(rules, [argv], argv.join(' '))).decision === 'allow';
 
 /** Whether rules of this text allow a command. */
 async function covers(text: string, ...argv: string[]): Promise<boolean> {
@@ -46,25 +51,25 @@ describe('a rule', () => {
   });
 
   test.each([
-    ['an empty pattern', 'prefix_rule(pattern=[], decision="allow")'],
-    ['another decision', 'prefix_rule(pattern=["ls"], decision="perhaps")'],
-    ['a decision against it', 'prefix_rule(pattern=["ls"], decision="forbidden")'],
-    ['no decision', 'prefix_rule(pattern=["ls"])'],
-    ['words that are no texts', 'prefix_rule(pattern=["ls", 1], decision="allow")'],
-    ['broken JSON', 'prefix_rule(pattern=["ls", decision="allow")'],
-    ['a remark in front', `# ${GIT_STATUS.replace('git', 'ls')}`],
-    ['something behind', 'prefix_rule(pattern=["ls"], decision="allow") or true'],
+    ['a misspelt decision', 'prefix_rule(pattern=["ls"], decision="alow")'],
+    ['a missing bracket', 'prefix_rule(pattern=["mv", decision="forbidden")'],
     ['nonsense', 'allow everything'],
-  ])('with %s allows nothing, and the next line counts', async (_, line) => {
-    expect(await covers(line, 'ls')).toBe(false);
-    expect(await covers(`${line}\n${GIT_STATUS}\n`, 'git', 'status')).toBe(true);
+  ])('beside %s allows nothing, and still forbids', async (_, line) => {
+    await writeFile(at('hand.rules'), `${line}\n${GIT_STATUS}\nprefix_rule(pattern=["rm"], decision="forbidden")\n`);
+    const rules = createPrefixRules(at('hand.rules'));
+    expect(await said(rules, [['git', 'status']])).toMatchObject({ decision: undefined, hasFaults: true });
+    expect(await said(rules, [['rm']])).toMatchObject({ decision: 'forbidden', hasFaults: true });
+    expect(await rules.faults()).toEqual([expect.stringContaining(`${at('hand.rules')}:1:`)]);
+    await writeFile(at('hand.rules'), GIT_STATUS);
+    expect(await said(rules, [['git', 'status']])).toMatchObject({ decision: 'allow', hasFaults: false });
+    expect(await rules.faults()).toEqual([]);
   });
 });
 
 describe('rules together', () => {
   const decide = async (lines: readonly string[], commands: readonly string[][] | undefined, line = 'x') => {
     await writeFile(at('hand.rules'), lines.join('\n'));
-    return createPrefixRules(at('hand.rules')).decide(commands, shell(line));
+    return (await said(createPrefixRules(at('hand.rules')), commands, line)).decision;
   };
   const rule = (pattern: unknown, decision: string) =>
     `prefix_rule(pattern=${JSON.stringify(pattern)}, decision="${decision}")`;
@@ -103,6 +108,32 @@ describe('rules together', () => {
   });
 });
 
+describe('what is only seen in a line', () => {
+  const rules = async (text: string, seen: readonly (string | undefined)[]) => {
+    await writeFile(at('hand.rules'), text);
+    return createPrefixRules(at('hand.rules')).decide({ simple: undefined, all: [seen], shell: shell('x') });
+  };
+
+  test('is forbidden and asked about, never allowed', async () => {
+    const rule = (decision: string) =>
+      `prefix_rule(pattern=["git", "push"], decision="${decision}", justification="why")`;
+    expect(await rules(rule('forbidden'), ['git', 'push'])).toMatchObject({
+      ...{ decision: 'forbidden', justification: 'why' },
+    });
+    expect(await rules(rule('prompt'), ['git', 'push', undefined])).toMatchObject({ decision: 'prompt' });
+    expect(await rules(rule('forbidden'), ['git', undefined])).toMatchObject({ decision: undefined });
+    expect(await rules(rule('allow'), ['git', 'push'])).toMatchObject({ decision: undefined });
+  });
+
+  test('is known by the name of its program, in whatever folder', async () => {
+    const text = 'prefix_rule(pattern=["rm"], decision="forbidden")';
+    expect(await rules(text, ['/bin/rm', 'x'])).toMatchObject({ decision: 'forbidden' });
+    expect(await rules(text.replace('rm', '/bin/rm'), ['/bin/rm', 'x'])).toMatchObject({ decision: 'forbidden' });
+    expect(await rules(text.replace('rm', '/bin/rm'), ['/usr/rm', 'x'])).toMatchObject({ decision: undefined });
+    expect(await allows(createPrefixRules(at('hand.rules')), ['/bin/rm'])).toBe(false);
+  });
+});
+
 test('without a file nothing is covered', async () => {
   expect(await allows(createPrefixRules(file), ['ls'])).toBe(false);
 });
@@ -128,6 +159,23 @@ test('a line written by hand counts at once', async () => {
   expect(await allows(rules, ['git', 'status'])).toBe(true);
 });
 
-test('a file that cannot be read is an error, not a yes', async () => {
-  await expect(allows(createPrefixRules(folder), ['ls'])).rejects.toMatchObject({ code: 'EISDIR' });
+test('what is remembered does not join a line that has no end', async () => {
+  await mkdir(join(folder, 'rules'));
+  for (const text of [GIT_STATUS, `${GIT_STATUS}\n# a remark`, `${GIT_STATUS}\nprefix_rule(pattern=["mv"`]) {
+    await writeFile(file, text);
+    const rules = createPrefixRules(file);
+    await rules.remember(['ls']);
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    expect(lines.at(-2)).toBe('prefix_rule(pattern=["ls"], decision="allow")');
+    expect((await readRulesFile(file)).rules).toHaveLength(2);
+  }
+});
+
+test('a file that cannot be read allows nothing, and is told', async () => {
+  const found: RulesFile[] = [];
+  const rules = createPrefixRules(folder, (each) => found.push(each));
+  expect(await said(rules, [['ls']])).toMatchObject({ decision: undefined, hasFaults: true });
+  expect(found).toMatchObject([{ file: folder, faults: [{ message: expect.stringContaining('EISDIR') }] }]);
+  await writeFile(at('latin.rules'), Buffer.from('prefix_rule(pattern=["\xe4"], decision="forbidden")', 'latin1'));
+  expect(await createPrefixRules(at('latin.rules')).faults()).toEqual([expect.stringContaining('not UTF-8')]);
 });

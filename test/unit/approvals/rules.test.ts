@@ -50,6 +50,22 @@ describe('a command in the sandbox', () => {
   });
 });
 
+describe('a command about which a rule may be lost', () => {
+  const lost = { mayLackRule: true };
+  test.each<[Partial<Facts>, Decision]>([
+    [{}, 'ask sandboxed'],
+    [{ policy: 'never' }, 'deny sandboxed'],
+    [{ policy: granular(true) }, 'ask sandboxed'],
+    [{ policy: { granular: { ...GRANULAR, rules: false } } }, 'deny sandboxed'],
+    [{ policy: 'never', sandbox: { type: 'dangerFullAccess' } }, 'deny bare'],
+    [{ sandbox: { type: 'dangerFullAccess' } }, 'ask bare'],
+    [{ isGranted: true }, 'allow sandboxed'],
+    [{ prefixRule: 'forbidden' }, 'deny sandboxed'],
+  ])('%j: %s', (members, decision) => {
+    expect(decide(false, { ...members, ...lost })).toBe(decision);
+  });
+});
+
 describe('a command that asks to leave the sandbox', () => {
   test.each<[ApprovalPolicy, Decision]>([
     ['untrusted', 'ask bare'],

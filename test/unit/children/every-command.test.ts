@@ -1,0 +1,104 @@
+// Every command that a line shows, wherever it stands and whatever starts it.
+
+import { describe, expect, it } from 'vitest';
+import { loadShellParser } from '../../../src/children/shell-line.ts';
+
+const shell = await loadShellParser();
+
+/** The lines of words that are found, `?` for a word that is not known. */
+const found = (line: string) => shell.everyCommand(line).map((argv) => argv.map((word) => word ?? '?').join(' '));
+
+describe('everyCommand', () => {
+  it.each([
+    ['a plain command', 'rm x'],
+    ['quotes', `"rm" 'x'`],
+    ['quotes in the middle', `r'm' "x"`],
+    ['ANSI quotes', `$'rm' x`],
+    ['a backslash', 'r\\m x'],
+    ['a backslash against aliases', '\\rm x'],
+    ['what follows a remark that ends in a backslash', 'ls # a\\\nrm x'],
+    ['a continued name', 'r\\\nm x'],
+    ['a subshell', '(rm x)'],
+    ['a group', '{ rm x; }'],
+    ['a negation', '! rm x'],
+    ['the background', 'rm x &'],
+    ['behind the background', 'ls & rm x'],
+    ['a redirection', 'rm x > /dev/null 2>&1'],
+    ['a redirection in front', '>f rm x'],
+    ['a redirection in between', 'rm >f x'],
+    ['a redirection in a pipeline', 'ls | rm >f x'],
+    ['an assignment', 'A=1 B="2 3" rm x'],
+    ['a condition', 'if rm x; then ls; fi'],
+    ['what follows a condition', 'if true; then rm x; else ls; fi'],
+    ['a loop', 'for i in a b; do rm x; done'],
+    ['a counting loop', 'for ((i=0; i<1; i++)); do rm x; done'],
+    ['a case', 'case a in a) rm x;; esac'],
+    ['a function', 'f() { rm x; }; f'],
+    ['a substitution', 'echo $(rm x)'],
+    ['backquotes', 'echo `rm x`'],
+    ['a substitution in quotes', 'echo "a $(rm x) b"'],
+    ['a substitution as a name', '$(rm x)'],
+    ['a substitution that is assigned', 'a=$(rm x)'],
+    ['a process substitution', 'cat <(rm x)'],
+    ['a here-document', 'cat <<E\n$(rm x)\nE'],
+    ['a pipe behind a here-document', 'cat <<E | rm x\nfoo\nE'],
+    ['both streams piped', 'ls |& rm x'],
+    ['a shell with a line', 'bash -lc "rm x"'],
+    ['a shell with options', `/bin/sh -e -o pipefail -c 'ls; rm x' name`],
+    ['a shell started by another', `sudo sh -c 'rm x'`],
+    ['a shell in a shell', `bash -c "sh -c 'rm x'"`],
+    ['another user', `su -c 'rm x' root`],
+    ['eval', 'eval rm x'],
+    ['eval of a text', 'eval "rm x"'],
+    ['env', 'env rm x'],
+    ['env with options', 'env -i -u A B=1 rm x'],
+    ['env that splits', `env -S 'rm x'`],
+    ['command', 'command -p rm x'],
+    ['sudo', 'sudo rm x'],
+    ['sudo with options', 'sudo -nu root A=1 rm x'],
+    ['sudo with long options', 'sudo --user root --non-interactive rm x'],
+    ['sudo with an end of options', 'sudo -- rm x'],
+    ['nohup', 'nohup rm x &'],
+    ['time', 'time -p rm x'],
+    ['timeout', 'timeout -k 3 5 rm x'],
+    ['nice', 'nice -n 5 rm x'],
+    ['nice with the value in one word', 'nice -n5 rm x'],
+    ['xargs', 'ls | xargs -n 1 rm x'],
+    ['find', 'find . -name a -exec rm x \\;'],
+    ['exec', 'exec -a y rm x'],
+    ['several of them', 'nohup env A=1 nice sudo /usr/bin/env rm x'],
+    ['an error behind it', 'rm x\n)'],
+    ['an error in front of it', ') ; rm x'],
+    ['an error that the shell does not make', 'cat << E; rm x\nfoo\nE'],
+    ['a character that the grammar takes for a blank', 'ls\u00a0; rm x'],
+  ])('sees %s', (_what, line) => {
+    expect(found(line).map((each) => each.replace(/ ;$/, ''))).toContain('rm x');
+  });
+
+  it.each([
+    ['a word', 'echo rm x'],
+    ['a text', 'echo "rm x"'],
+    ['a comment', 'ls # rm x'],
+    ['a question for the place', 'command -v rm x'],
+    ['a here-document', 'cat <<E\nrm x\nE'],
+    ['an operand behind a started command', 'env -i grep rm x'],
+    ['a value of an option', 'sudo -u rm x'],
+  ])('does not take %s for a command', (_what, line) => {
+    expect(found(line)).not.toContain('rm x');
+  });
+
+  it('leaves out what is made when it runs, not what stands beside it', () => {
+    expect(found('rm "$x" y')).toEqual(['rm ? y']);
+    expect(found('$x y')).toEqual(['? y']);
+    expect(found('export A=1')).toEqual(['export ?']);
+  });
+
+  it('ends soon for whatever is nested or long', () => {
+    const nested = Array.from({ length: 2_000 }).reduce<string>((line) => `(${line})`, 'rm x');
+    expect(found(nested)).toContain('rm x');
+    expect(found(`${'a '.repeat(50_000)}; rm x`)).toContain('rm x');
+    expect(found(`sudo ${'--a '.repeat(2_000)}rm x`)).toContain('rm x');
+    expect(found(`${'env '.repeat(8_000)}rm x`).length).toBeLessThan(10_000);
+    expect(found(`${'eval '.repeat(1_000)}rm x`).length).toBeLessThan(100);
+  });
+});
