@@ -87,6 +87,7 @@ class Reader {
   call(): Call {
     const at = this.#offset;
     if (this.#match(NAME) !== CALL) throw new Unreadable(`expected \`${CALL}(…)\``, at);
+    this.#blanks();
     this.#expect('(');
     const given = new Map<string, Value>();
     this.#separated(')', 'an argument such as `pattern=["ls"]`', () => {

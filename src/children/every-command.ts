@@ -10,7 +10,7 @@ const LONGEST_LINE = 65_536;
 /** How many lines of shells may lie in each other. */
 const DEEPEST = 4;
 /** So that no line, whatever starts what in it, takes long. */
-const MOST_WORDS = 200_000;
+const MOST_STARTED = 500;
 
 /**
  * The words of every command anywhere in the line: in groups, loops, substitutions and functions, behind assignments, started by
@@ -18,18 +18,24 @@ const MOST_WORDS = 200_000;
  */
 export function everyCommand(line: string, withTree: WithTree): readonly SeenWords[] {
   const found: SeenWords[] = [];
-  let words = 0;
-  const open = commandsOf(line, withTree).map((argv) => ({ argv, depth: 0 }));
-  for (let next = open.pop(); next && words < MOST_WORDS; next = open.pop()) {
-    const { argv, depth } = next;
-    found.push(argv);
-    words += argv.length;
-    const { commands, lines } = startedBy(argv);
-    open.push(...commands.map((each) => ({ argv: each, depth })));
-    if (depth === DEEPEST) continue;
-    for (const each of lines.flatMap((inner) => commandsOf(inner, withTree)))
-      open.push({ argv: each, depth: depth + 1 });
-  }
+  let started = 0;
+  const add = (words: SeenWords, depth: number): void => {
+    // Grows while it is gone through.
+    const starts = new Set([0]);
+    for (const start of starts) {
+      if (start > 0) started += 1;
+      if (start > 0 && started > MOST_STARTED) return;
+      const argv = words.slice(start);
+      found.push(argv);
+      const { commands, lines } = startedBy(argv);
+      for (const each of commands) starts.add(start + each);
+      if (depth < DEEPEST) for (const each of lines) addLine(each, depth + 1);
+    }
+  };
+  const addLine = (text: string, depth: number): void => {
+    for (const words of commandsOf(text, withTree)) add(words, depth);
+  };
+  addLine(line, 0);
   return found;
 }
 

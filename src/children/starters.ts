@@ -31,7 +31,8 @@ const STARTERS: ReadonlyMap<string, Starter> = new Map<string, Starter>([
 const SHELL = /^(?:(?:ba|z|da|k|a|fi)?sh|su|runuser)$/;
 
 export interface Started {
-  readonly commands: readonly SeenWords[];
+  /** Where the words of each begin. */
+  readonly commands: readonly number[];
   /** Shell lines. */
   readonly lines: readonly string[];
 }
@@ -41,22 +42,13 @@ export function startedBy(argv: SeenWords): Started {
   const program = nameOf(argv[0]);
   if (program === undefined) return { commands: [], lines: [] };
   if (SHELL.test(program)) return { commands: [], lines: lineAfter(argv, /^-[a-zA-Z]*c[a-zA-Z]*$|^--command$/) };
-  if (program === 'eval')
-    return {
-      commands: [],
-      lines: [
-        argv
-          .slice(1)
-          .map((word) => word ?? '')
-          .join(' '),
-      ],
-    };
+  if (program === 'eval') return { commands: [], lines: [evaluated(argv)] };
   if (program === 'find') return { commands: executedByFind(argv), lines: [] };
   // It tells only where the command is.
   if (program === 'command' && /^-p*[vV]/.test(argv[1] ?? '')) return { commands: [], lines: [] };
   const starter = STARTERS.get(program);
   const lines = program === 'env' ? lineAfter(argv, /^-[a-zA-Z0-9]*S$|^--split-string$/) : [];
-  return { commands: starter ? startsOf(argv, starter).map((index) => argv.slice(index)) : [], lines };
+  return { commands: starter ? startsOf(argv, starter) : [], lines };
 }
 
 /** The name of a program, of whatever folder. */
@@ -68,8 +60,19 @@ function lineAfter(argv: SeenWords, option: RegExp): readonly string[] {
   return line === undefined ? [] : [line];
 }
 
-function executedByFind(argv: SeenWords): readonly SeenWords[] {
-  return argv.flatMap((word, index) => (/^-(exec|ok)(dir)?$/.test(word ?? '') ? [argv.slice(index + 1)] : []));
+/** However often it is to be read. */
+function evaluated(argv: SeenWords): string {
+  const first = argv.findIndex((word) => word !== 'eval');
+  return first < 0
+    ? ''
+    : argv
+        .slice(Math.max(first, 1))
+        .map((word) => word ?? '$_')
+        .join(' ');
+}
+
+function executedByFind(argv: SeenWords): readonly number[] {
+  return argv.flatMap((word, index) => (/^-(exec|ok)(dir)?$/.test(word ?? '') ? [index + 1] : []));
 }
 
 function startsOf(argv: SeenWords, { valued = '', operands = 0 }: Starter): readonly number[] {

@@ -29,7 +29,10 @@ test('where it does not hold, clients that are there and that come are told, and
   await client.settled();
   expect(looks()).toBe(0);
   clock.advance(1_000);
-  const told = { summary: expect.stringContaining('cannot be confined'), details: expect.stringContaining('allow them') };
+  const told = {
+    summary: expect.stringContaining('cannot be confined'),
+    details: expect.stringContaining('allow them'),
+  };
   expect(await client.notified('configWarning')).toMatchObject(told);
   expect(looks()).toBe(1);
   const later = await server.connect();

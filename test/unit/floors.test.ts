@@ -30,6 +30,7 @@ const PARTS_OF: ReadonlyMap<string, string> = new Map([
   ['app-config.ts', 'app.ts'],
   ['app-features.ts', 'app.ts'],
   ['app-mcp.ts', 'app.ts'],
+  ['app-safety.ts', 'app.ts'],
 ]);
 
 /** Inside agent: what drives models knows nothing of the house above this floor. */
