@@ -2,7 +2,7 @@
 
 import { isOwned } from '../history/owner.ts';
 import { noteClosing, suspicion } from '../history/probe.ts';
-import { unreadable } from '../history/read-only.ts';
+import { isOfOtherFormat, unreadable } from '../history/read-only.ts';
 import { EXIT } from './exit-codes.ts';
 import { runOwn } from './own-process.ts';
 
@@ -15,6 +15,6 @@ export async function probeHistory(directory: string): Promise<void> {
   const { code, signal, stderr } = await runOwn(['history', ...command, '--data-dir', directory], false);
   const isSound =
     signal === null && (code === EXIT.done || (code === EXIT.failed && suspected === 'whole' && stderr === ''));
-  if (!isSound && !/has format|older format|there is no history/.test(stderr)) throw unreadable(directory, stderr);
+  if (!isSound && !isOfOtherFormat(stderr) && !/there is no history/.test(stderr)) throw unreadable(directory, stderr);
   if (suspected === 'whole') noteClosing(directory);
 }

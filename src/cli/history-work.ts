@@ -7,7 +7,7 @@ import { AppError, isAppError } from '../base/errors.ts';
 import type { ExportVerdict } from '../history/export.ts';
 import { recordsFile } from '../history/places.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
-import { unreadable } from '../history/read-only.ts';
+import { isOfOtherFormat, unreadable } from '../history/read-only.ts';
 import { commandLog, VERSION } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { runOwn } from './own-process.ts';
@@ -117,10 +117,15 @@ export async function backUp(directory: string, to: string): Promise<ExitCode> {
 }
 
 export async function repairFrom(directory: string, backup: string): Promise<ExitCode> {
-  const { checkBackup, repairHistory, restoreBackup } = await import('../history/repair.ts');
+  const [{ checkBackup, repairHistory, restoreBackup }, { openReadOnly }] = await Promise.all([
+    import('../history/repair.ts'),
+    import('../history/read-only.ts'),
+  ]);
   checkBackup(backup);
   return owning(directory, async (owned) => {
     const { signal, stderr } = await runOwn(['history', 'verify', '--here', '--data-dir', owned], false);
+    // It was read, and is whole: another version has what opens it.
+    if (isOfOtherFormat(stderr)) await (await openReadOnly(owned)).close();
     if (signal !== null || stderr !== '') {
       const aside = await restoreBackup(owned, backup);
       say(`the backup is in place${aside === undefined ? '' : `; what was there lies in ${aside}`}`);
@@ -157,8 +162,13 @@ export async function compactNow(directory: string): Promise<ExitCode> {
       `there is no history in ${directory}; \`--data-dir\` or HEDDLE_HOME names another directory`,
     );
   return owning(directory, async (owned) => {
-    const { before, after, blobsRemoved } = await compactHistory(owned);
+    const { before, after, blobsRemoved, blobsInDoubt } = await compactHistory(owned);
     say(`${sizeOf(before)} before, ${sizeOf(after)} after; ${plural(blobsRemoved, 'long value')} removed`);
+    if (blobsInDoubt > 0)
+      say(
+        `${plural(blobsInDoubt, 'long value')} kept though nothing names them: damaged records may ` +
+          '(`heddle history verify` shows them, `heddle history repair --from BACKUP` makes them whole)',
+      );
     return EXIT.done;
   });
 }

@@ -7,7 +7,8 @@ import { AppError, codeOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 import { silentLog } from '../base/log.ts';
 import type { ThreadMeta } from '../model/thread.ts';
-import { openBlobs, syncDirectory, syncFile } from './blobs.ts';
+import { foreignOwners, guarded } from './blob-uses.ts';
+import { type Blobs, openBlobs, syncDirectory, syncFile } from './blobs.ts';
 import { floorOf } from './gaps.ts';
 import { below, keysOf } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
@@ -48,7 +49,7 @@ export async function backupHistory({ rows, directory }: OpenedHistory, to: stri
 }
 
 async function copyBlobs(live: LmdbRows, copied: LmdbRows, directory: string, to: string): Promise<number> {
-  const made = openBlobs(blobsDirectory(to));
+  const made = guarded(openBlobs(blobsDirectory(to)), copied);
   let count = 0;
   for (const { tenant, name } of [...threadsIn(copied)]) {
     const keys = keysOf(tenant);
@@ -65,6 +66,9 @@ async function copyBlobs(live: LmdbRows, copied: LmdbRows, directory: string, to
     // They may have gone with records that the retention has removed since; then these go here, too.
     else await trimThread(source, floorOf(live, keys, name).seq);
   }
+  // What a thread uses without a row of its own that says so.
+  for await (const { row } of foreignOwners(copied))
+    if ((await copyBlob(row.key[2] as string, directory, to)) === 'copied') count += 1;
   return count;
 }
 
@@ -84,12 +88,7 @@ async function copyBlob(hash: string, directory: string, to: string): Promise<'c
 }
 
 /** A thread whose long values are gone was deleted while they were copied; one that is damaged stays as it is. */
-async function leaveOut(
-  rows: LmdbRows,
-  blobs: ReturnType<typeof openBlobs>,
-  tenant: string,
-  id: string,
-): Promise<void> {
+async function leaveOut(rows: LmdbRows, blobs: Blobs, tenant: string, id: string): Promise<void> {
   const keys = keysOf(tenant);
   const removal = { rows, keys, blobs, log: silentLog(), tenant, id };
   const text = rows.get(keys.meta(id));

@@ -18,6 +18,8 @@ export interface Blobs {
   /** Undefined: missing or damaged. */
   read(hash: string): Promise<string | undefined>;
   readSync(hash: string): string | undefined;
+  /** Whether the rows that say who uses what can be relied on; false: nothing is to be dropped. */
+  mayDrop(): Promise<boolean>;
   /** Deletes the content unless `isUsed` or a write under way needs it. */
   drop(hash: string, isUsed: () => boolean): void;
 }
@@ -63,6 +65,7 @@ export function openBlobs(directory: string): Blobs {
     settle,
     read: (hash) => readBlob(directory, hash),
     readSync: (hash) => checked(hash, readTextSync(pathOf(hash))),
+    mayDrop: async () => true,
     drop(hash, isUsed) {
       if (wanted.has(hash) || isUsed()) return;
       try {
@@ -84,6 +87,7 @@ export function memoryBlobs(): Blobs {
     settle: () => {},
     read: async (hash) => contents.get(hash),
     readSync: (hash) => contents.get(hash),
+    mayDrop: async () => true,
     drop(hash, isUsed) {
       if (!isUsed()) contents.delete(hash);
     },

@@ -3,9 +3,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isUsed } from './blob-uses.ts';
+import { removeForeignOwners, walkNamed } from './blob-walk.ts';
 import { openBlobs } from './blobs.ts';
-import { below, HIGHEST, keysOf } from './keys.ts';
-import { LmdbRows } from './lmdb-rows.ts';
+import { below, checkFormat, HIGHEST, keysOf } from './keys.ts';
+import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { takePlace } from './migration.ts';
 import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
 import { tenantsIn } from './threads-in.ts';
@@ -15,20 +17,23 @@ export interface Compaction {
   readonly before: number;
   readonly after: number;
   readonly blobsRemoved: number;
+  /** Long values that nothing names, and that stay because a damaged record may name them. */
+  readonly blobsInDoubt: number;
 }
 
 /**
- * Afterwards nothing of a deleted thread is below the data directory. The caller owns it. Cut off at any moment, the history
- * is as it was or as it will be.
+ * Afterwards nothing of a deleted thread is below the data directory, unless damaged records leave a doubt. The caller owns
+ * it. Cut off at any moment, the history is as it was or as it will be. Rejects as *unavailable* when another version wrote it.
  */
 export async function compactHistory(directory: string): Promise<Compaction> {
   const before = (await stat(recordsFile(directory))).size;
-  rmSync(renewalDirectory(directory), { recursive: true, force: true });
-  mkdirSync(renewalDirectory(directory), { mode: 0o700 });
   const rows = new LmdbRows(recordsDirectory(directory));
-  let blobsRemoved: number;
+  let orphans: { readonly removed: number; readonly inDoubt: number };
   try {
-    blobsRemoved = await removeOrphans(rows, directory);
+    checkFormat(formatOf(rows), directory);
+    rmSync(renewalDirectory(directory), { recursive: true, force: true });
+    mkdirSync(renewalDirectory(directory), { mode: 0o700 });
+    orphans = await removeOrphans(rows, directory);
     await removeDeadNumbers(rows);
     await rows.backup(renewalDirectory(directory));
   } finally {
@@ -38,24 +43,29 @@ export async function compactHistory(directory: string): Promise<Compaction> {
   await file.sync();
   await file.close();
   await takePlace(directory);
-  return { before, after: (await stat(recordsFile(directory))).size, blobsRemoved };
+  const after = (await stat(recordsFile(directory))).size;
+  return { before, after, blobsRemoved: orphans.removed, blobsInDoubt: orphans.inDoubt };
 }
 
-async function removeOrphans(rows: LmdbRows, directory: string): Promise<number> {
+/** The logs say what is used; the rows that repeat it only ever keep more. */
+async function removeOrphans(rows: LmdbRows, directory: string) {
   const blobs = openBlobs(blobsDirectory(directory));
-  const tenants = tenantsIn(rows);
-  const isUsed = (hash: string) =>
-    tenants.some((tenant) => rows.scan({ ...below(keysOf(tenant).blobOwners(hash)), limit: 1 }).length > 0);
+  const { hashes, isDoubtful } = await walkNamed(rows);
+  if (!isDoubtful) await removeForeignOwners(rows);
   let removed = 0;
+  let inDoubt = 0;
   for (const folder of await readdir(blobsDirectory(directory))) {
     if (!/^[0-9a-f]{2}$/.test(folder)) continue;
     for (const hash of await readdir(join(blobsDirectory(directory), folder))) {
-      if (isUsed(hash)) continue;
-      blobs.drop(hash, () => false);
-      removed += 1;
+      if (hashes.has(hash) || isUsed(rows, hash)) continue;
+      if (isDoubtful) inDoubt += 1;
+      else {
+        blobs.drop(hash, () => false);
+        removed += 1;
+      }
     }
   }
-  return removed;
+  return { removed, inDoubt };
 }
 
 /** Entries of the search index whose thread has gone: its own row of them was damaged when it was removed. */

@@ -7,6 +7,7 @@ import { closeOnce } from '../base/close.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { ThreadId } from '../model/ids.ts';
+import { guarded } from './blob-uses.ts';
 import { openBlobs } from './blobs.ts';
 import { spared } from './checksum.ts';
 import { applyEventRetention } from './event-retention.ts';
@@ -71,12 +72,12 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
     await rows.close();
     throw error;
   }
-  const blobs = openBlobs(blobsDirectory(directory));
+  let isRebuilding = spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
+  const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, isRebuilding: () => isRebuilding });
   const sourceOf = (tenant: string) => ({ rows, keys: keysOf(tenant), blobs, log });
   await finishRemovals(rows, (tenant, id) => removeRows({ ...sourceOf(tenant), tenant, id }));
   const stores = new Map<string, RowThreadStore>();
   const closing = new AbortController();
-  let isRebuilding = spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
   const storeOf = (tenant: string): RowThreadStore => {
     const known = stores.get(tenant);
     if (known !== undefined) return known;
@@ -164,7 +165,9 @@ export async function openForImport(options: LmdbHistoryOptions, tenant: string)
   checkTenant(tenant);
   await (await openLmdbHistory(options)).close();
   const rows = await openRows(directory);
-  const target = { rows, keys: keysOf(tenant), blobs: openBlobs(blobsDirectory(directory)), log, tenant };
+  const isRebuilding = () => spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
+  const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, isRebuilding });
+  const target = { rows, keys: keysOf(tenant), blobs, log, tenant };
   return { target, close: () => rows.close() };
 }
 

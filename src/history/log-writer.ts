@@ -4,6 +4,7 @@ import { type StoredEvent, span } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { useBlobs } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, nextLink, sealed } from './chain.ts';
 import { DamagedRow } from './checksum.ts';
@@ -90,7 +91,7 @@ export class LogWriter {
         const derived = derive(meta, stored, tables);
         meta = derived.meta;
         for (const change of derived.changes) tables.apply(change);
-        this.#useBlobs(id, encoded);
+        useBlobs(this.#source, id, encoded.refs);
       }
       seq = stored.seq + span(event) - 1;
     }
@@ -131,14 +132,6 @@ export class LogWriter {
     const text = rows.get(keys.meta(id));
     if (text === undefined) throw new DamagedRow(keys.meta(id));
     return wholeMeta(reviveSync(this.#source, id, decode<ThreadMeta>(text)));
-  }
-
-  #useBlobs(id: ThreadId, { refs }: Encoded): void {
-    const { rows, keys } = this.#source;
-    for (const { hash } of refs) {
-      rows.put(keys.blobUse(id, hash), hash);
-      rows.put(keys.blobOwner(hash, id), id);
-    }
   }
 
   #remember(id: ThreadId, state: ThreadState): void {

@@ -41,6 +41,9 @@ function opened(directory: string): LmdbRows {
   }
 }
 
+/** Whether a command that only looked complained about the version of the history, and about nothing else. */
+export const isOfOtherFormat = (complaint: string): boolean => /has (the older )?format \d{1,4}\b/.test(complaint);
+
 /** What to say of a database that cannot be used at all. */
 export function unreadable(directory: string, cause: unknown): AppError {
   const file = recordsFile(directory);

@@ -1,17 +1,19 @@
 // The tables of a thread anew from its log, while others go on reading and appending.
 
 import { systemClock } from '../base/clock.ts';
-import type { StoredEvent } from '../model/event.ts';
+import type { EventOf, StoredEvent } from '../model/event.ts';
 import { lastSeq } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { useBlobs } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Head, linkOf } from './chain.ts';
 import { spared } from './checksum.ts';
 import { floorOf } from './gaps.ts';
 import { keptRecords } from './kept-records.ts';
 import { ENDLESS, type Key } from './keys.ts';
-import type { LogRecord } from './log-copy.ts';
+import { clearDamaged, clearLeftovers } from './leftovers.ts';
+import type { CopiedRecord, LogRecord } from './log-copy.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, encodeRow } from './records.ts';
 import { applyChange, tableReader } from './table-rows.ts';
@@ -27,6 +29,7 @@ const CHUNK_MS = 10;
 export async function rebuildThread(source: Source, id: ThreadId): Promise<boolean> {
   const { rows } = source;
   const work = new Rebuild(source, id);
+  let isClear = false;
   for (;;) {
     let any = false;
     for await (const records of keptRecords(source, id, work.done + 1, ENDLESS)) {
@@ -35,15 +38,22 @@ export async function rebuildThread(source: Source, id: ThreadId): Promise<boole
     }
     if (work.meta === undefined) return false;
     // What was appended meanwhile is read first; the last transaction finds nothing new.
+    if (!isClear) await clearLeftovers(source, id);
+    isClear = true;
     if (!any && (await rows.write(() => work.finish()))) return true;
   }
 }
+
+type ItemEvent = EventOf<'itemStarted'> | EventOf<'itemCompleted'>;
 
 class Rebuild {
   readonly #source: Source;
   readonly #id: ThreadId;
   readonly #tables: TableReader;
   readonly #open = new Map<TurnId, Seq>();
+  readonly #reverted = new Set<TurnId>();
+  /** Items of which the end has not been met. */
+  readonly #begun = new Set<ItemId>();
   /** For a log whose first record is lost. */
   readonly #fallback: ThreadMeta | undefined;
   meta: ThreadMeta | undefined;
@@ -94,12 +104,13 @@ class Rebuild {
 
   #take(record: LogRecord): void {
     if (!('gap' in record)) {
-      this.#derive(record.stored);
+      this.#derive(record);
       return;
     }
     const { seq, gap } = record;
     for (const place of gap.places) {
       this.#makeRoom(place.itemId);
+      this.#begun.add(place.itemId);
       this.#apply(derivePlace(place, this.#tables));
     }
     this.done = seq;
@@ -108,31 +119,65 @@ class Rebuild {
     if (floor.seq < seq) rows.put(keys.floor(this.#id), JSON.stringify({ seq, done: Math.max(seq, floor.done) }));
   }
 
-  #derive(stored: StoredEvent): void {
+  #derive({ stored, refs }: CopiedRecord): void {
     const before = this.meta ?? beginning(stored) ?? this.#fallback;
     if (before === undefined) return;
+    this.meta = before;
     const { event } = stored;
-    if (event.type === 'itemStarted' || event.type === 'itemCompleted') this.#makeRoom(event.item.id);
-    const { meta, changes } = derive(before, stored, this.#tables);
-    this.meta = meta;
+    if (event.type === 'itemStarted' || event.type === 'itemCompleted') {
+      this.#beginTurn(before, event.turnId, stored);
+      this.#beginItem(event, stored);
+    }
+    if (event.type === 'turnsReverted') for (const turnId of event.turnIds) this.#reverted.add(turnId);
+    this.#follow(stored);
     this.done = stored.seq;
+    useBlobs(this.#source, before.id, refs);
+  }
+
+  #follow(stored: StoredEvent): void {
+    const { meta, changes } = derive(this.meta as ThreadMeta, stored, this.#tables);
+    this.meta = meta;
     this.#apply(changes);
   }
 
   #apply(changes: readonly Change[]): void {
     const { rows, keys } = this.#source;
     for (const change of changes) {
+      if (change.change === 'turnReverted') clearDamaged(this.#source, this.#id, change.row);
       applyChange(rows, keys, this.#id, change);
       if (change.change === 'turnOpened') this.#open.set(change.turnId, change.seq);
       if (change.change === 'turnClosed' || change.change === 'turnReverted') this.#open.delete(change.row.id);
     }
   }
 
-  /** A place that cannot be read, or is wrong, is found anew. */
-  #makeRoom(itemId: ItemId): void {
+  /** A turn of which nothing else is left begins with its first item. */
+  #beginTurn({ id }: ThreadMeta, turnId: TurnId, { seq, atMs }: StoredEvent): void {
+    if (this.#reverted.has(turnId) || this.#tables.turn(turnId) !== undefined) return;
+    const { rows, keys } = this.#source;
+    const place = Number(spared(() => rows.get(keys.turnSeq(id, turnId))) ?? seq);
+    const event = { type: 'turnStarted', turnId, rootTurnId: turnId, startedAtMs: atMs, preview: '' } as const;
+    this.#follow({ seq: Math.min(place, seq), atMs, event });
+  }
+
+  /** An item keeps its place when the record of its beginning is lost. */
+  #beginItem({ type, turnId, item }: ItemEvent, { seq, atMs }: StoredEvent): void {
+    if (type === 'itemCompleted' && this.#begun.delete(item.id)) return;
+    const place = this.#makeRoom(item.id);
+    if (type === 'itemStarted') {
+      this.#begun.add(item.id);
+      return;
+    }
+    const turn = this.#tables.turn(turnId);
+    if (place === undefined || turn === undefined || place <= turn.seq || place >= seq) return;
+    this.#follow({ seq: place, atMs, event: { type: 'itemStarted', turnId, item } });
+  }
+
+  /** The place of an item is found anew; gives the one that it had. */
+  #makeRoom(itemId: ItemId): Seq | undefined {
     const { rows, keys } = this.#source;
     const place = this.#tables.itemSeq(itemId);
-    if (place !== undefined && place > this.done) rows.remove(keys.itemSeq(this.#id, itemId));
+    rows.remove(keys.itemSeq(this.#id, itemId));
+    return place;
   }
 
   #head(): Head {

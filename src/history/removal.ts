@@ -2,6 +2,7 @@
 
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { isUsed } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
 import { below, type Key, named, removalKey } from './keys.ts';
 import type { Source } from './reader.ts';
@@ -35,7 +36,10 @@ export async function removeRows(removal: Removal): Promise<void> {
   for (;;) {
     const chunk = rows.scan({ ...below(keys.thread(id)), limit: CHUNK });
     if (chunk.length === 0) break;
-    for (const hash of blobsOf(removal, chunk)) dropBlob(removal, hash);
+    const hashes = blobsOf(removal, chunk);
+    // Before the rows that name them: what is cut off here is done again.
+    if (hashes.length > 0 && (await removal.blobs.mayDrop()))
+      for (const hash of hashes) removal.blobs.drop(hash, () => isUsed(rows, hash, { tenant, id }));
     await rows.writePart(() => {
       for (const row of chunk) {
         for (const key of pointedAt(removal, row)) rows.remove(key);
@@ -49,14 +53,6 @@ export async function removeRows(removal: Removal): Promise<void> {
 
 const blobsOf = ({ keys, id }: Removal, chunk: readonly Row[]): string[] =>
   chunk.filter(({ key }) => startsWith(key, keys.blobUses(id))).map(({ key }) => key.at(-1) as string);
-
-/** Before the rows that name it: what is cut off here is done again. */
-function dropBlob({ rows, keys, blobs, id }: Removal, hash: string): void {
-  blobs.drop(hash, () => {
-    const others = rows.scan({ ...below(keys.blobOwners(hash)), limit: 2 }).filter(({ text }) => text !== id);
-    return others.length > 0;
-  });
-}
 
 /** Rows elsewhere that exist because of this one. */
 function pointedAt({ keys, id, tenant }: Removal, { key, text, isDamaged }: Row): Key[] {

@@ -11,9 +11,9 @@ import { readBlob, syncDirectory, syncFile } from './blobs.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
 import { spared } from './checksum.ts';
 import { gapOf } from './gaps.ts';
-import { ENDLESS, keysOf, tablesKey } from './keys.ts';
+import { checkFormat, ENDLESS, keysOf, tablesKey } from './keys.ts';
 import { openLmdbHistory } from './lmdb.ts';
-import { LmdbRows } from './lmdb-rows.ts';
+import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, recordsDirectory } from './places.ts';
 import { type OpenedHistory, openReadOnly } from './read-only.ts';
 import { decode } from './records.ts';
@@ -28,7 +28,8 @@ export interface Repair {
 
 /**
  * Puts records and long values that are damaged or missing back as the backup has them, where they fit into the chain, and
- * makes all tables anew. Nothing that is newer than the backup is touched. The caller owns the data directory.
+ * makes all tables anew. Nothing that is newer than the backup is touched. The caller owns the data directory. Rejects as
+ * *unavailable* when another version wrote either.
  */
 export async function repairHistory(directory: string, backup: string, log: Log): Promise<Repair> {
   const whole = await openReadOnly(backup);
@@ -36,6 +37,7 @@ export async function repairHistory(directory: string, backup: string, log: Log)
     const rows = new LmdbRows(recordsDirectory(directory));
     const result = { repaired: 0, lost: [] as { threadId: ThreadId; seq: Seq }[] };
     try {
+      checkFormat(formatOf(rows), directory);
       for (const { tenant, name } of [...threadsIn(rows)]) {
         const work = new ThreadRepair(rows, whole, directory, tenant, name);
         await work.run();

@@ -2,6 +2,7 @@
 
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
+import { isUsed } from './blob-uses.ts';
 import { textOf } from './chain.ts';
 import { below, ENDLESS } from './keys.ts';
 import type { Source } from './reader.ts';
@@ -41,7 +42,7 @@ export async function dropUnusedBlobs(trimming: Trimming): Promise<void> {
       return true;
     });
     // Cut off before this, a file is left that `heddle history compact` removes.
-    if (isFree) blobs.drop(hash, () => rows.scan({ ...below(keys.blobOwners(hash)), limit: 1 }).length > 0);
+    if (isFree && (await blobs.mayDrop())) blobs.drop(hash, () => isUsed(rows, hash));
   }
 }
 

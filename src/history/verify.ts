@@ -4,6 +4,7 @@ import { AppError, messageOf } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { noSuchThread } from '../model/missing.ts';
+import { foreignOwners, isUse } from './blob-uses.ts';
 import { firstLink, type Head, linkOf, nextLink, textOf } from './chain.ts';
 import { DamagedRow, spared } from './checksum.ts';
 import { gapOf, isGap } from './gaps.ts';
@@ -55,7 +56,10 @@ export async function verifyHistory(
       result.records += walk.records;
       if (walk.damage) result.damages.push(walk.damage);
     }
-    if (options.threadId === undefined && result.damages.length === 0) await checkCensus(rows, result.threads);
+    if (options.threadId === undefined && result.damages.length === 0) {
+      result.damages.push(...(await foreignUses(rows)));
+      if (result.damages.length === 0) await checkCensus(rows, result.threads);
+    }
     if (options.threadId !== undefined && result.threads === 0) throw noSuchThread(options.threadId);
     return result;
   } finally {
@@ -81,6 +85,20 @@ async function checkCensus(rows: LmdbRows, threads: number): Promise<void> {
   const lost = found.missing === 0 ? `${found.fitting - threads} threads` : `${found.missing} stored values`;
   throw new AppError('unavailable', `${lost} cannot be found any more`, { kind: 'damaged' });
 }
+
+/** The first of each thread; what nothing leads from may keep a long value for ever, or be one that is missed elsewhere. */
+async function foreignUses(rows: Rows): Promise<Damage[]> {
+  const damages = new Map<string, Damage>();
+  for await (const { tenant, row } of foreignOwners(rows)) {
+    const threadId = row.text || (row.key[3] as string);
+    const problem = `a row says that it uses the long value ${row.key[2]}, and it does not: ${MENDING}`;
+    if (!damages.has(`${tenant} ${threadId}`))
+      damages.set(`${tenant} ${threadId}`, { tenant, threadId, seq: 0, problem });
+  }
+  return [...damages.values()];
+}
+
+const MENDING = '`heddle history compact` puts that right';
 
 type ReadBlob = (hash: string) => Promise<string | undefined>;
 
@@ -155,7 +173,8 @@ interface Place {
 }
 
 /** The place after the record, or what is wrong with it. */
-async function checkRecord({ read, name }: Walk, last: Place, seq: Seq, record: string): Promise<Place | string> {
+async function checkRecord(walk: Walk, last: Place, seq: Seq, record: string): Promise<Place | string> {
+  const { read, name } = walk;
   if (isGap(record)) return checkGap(last, seq, record);
   const text = textOf(record);
   let stored: StoredEvent;
@@ -171,9 +190,17 @@ async function checkRecord({ read, name }: Walk, last: Place, seq: Seq, record: 
   const link = linkOf(record);
   if (nextLink(previous, text) !== link || stored.seq !== seq || named(threadId) !== name)
     return 'it is not what was written here';
-  for (const { hash, bytes } of refs)
+  for (const { hash, bytes } of refs) {
     if ((await read(hash)) === undefined) return `its long value ${hash} (${bytes} bytes) is missing or damaged`;
+    if (!isKept(walk, seq, record, hash)) return `no row says that it uses its long value ${hash}: ${MENDING}`;
+  }
   return { seq, link, threadId };
+}
+
+/** Whether the rows are there that keep a long value, unless the record has gone since it was read. */
+function isKept({ rows, tenant, name }: Walk, seq: Seq, record: string, hash: string): boolean {
+  const keys = keysOf(tenant);
+  return isUse({ rows, keys }, name, hash) || spared(() => rows.get(keys.log(name, seq))) !== record;
 }
 
 /** The removed records cannot be proved any more; that they are exactly those between their neighbours can. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { open as openDatabase } from 'lmdb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
-import { tablesKey } from '../../../src/history/keys.ts';
+import { type Key, keysOf, tablesKey } from '../../../src/history/keys.ts';
 import { openLmdbHistory } from '../../../src/history/lmdb.ts';
 import { recordsDirectory } from '../../../src/history/places.ts';
 import type { ThreadStore } from '../../../src/history/store.ts';
@@ -186,6 +186,101 @@ describe('damage', () => {
         database.put([...key.slice(0, -2), 1, 'b'], database.get(key) as Buffer);
     });
     expect(await read()).toEqual(before);
+  });
+
+  describe('of a record and of the row that was made from it', () => {
+    const keys = keysOf('local');
+    const NONSENSE = Buffer.from('nonsense that was never written');
+    const spoil = (...places: Key[]) =>
+      harm((database) => {
+        for (const key of places) {
+          expect(database.get(key as DatabaseKey), JSON.stringify(key)).toBeDefined();
+          database.put(key as DatabaseKey, NONSENSE);
+        }
+      });
+    /** In the order of the log, with the number of the record behind each. */
+    const seqOf = async (type: ThreadEvent['type'], itemId?: string) => {
+      const history = await open();
+      const events = await history.forTenant('local').events('a', 0, 100);
+      await history.close();
+      const found = events.find(
+        ({ event }) => event.type === type && (itemId === undefined || ('item' in event && event.item.id === itemId)),
+      );
+      return found?.seq as number;
+    };
+    const shown = async () => {
+      const history = await open();
+      const store = history.forTenant('local');
+      const found = { turns: await store.turns('a', all), items: await store.items('a', all) };
+      await history.rebuilt;
+      await history.close();
+      return found;
+    };
+
+    it.each([['the row of the item'], ['the row of another item'], ['the rows that say where items lie']])(
+      'costs nothing when the record of its end is whole: %s',
+      async (which) => {
+        const before = await shown();
+        const [started, other] = [await seqOf('itemStarted', 'u-q'), await seqOf('itemStarted', 'u-a')];
+        const row = keys.item('a', which === 'the row of another item' ? other : started);
+        await spoil(keys.log('a', started), row, ...(which.startsWith('the rows') ? [keys.itemSeq('a', 'u-a')] : []));
+        expect(await shown()).toEqual(before);
+        expect(await shown()).toEqual(before);
+      },
+    );
+
+    it('costs the item when both of its records are damaged, and nothing else', async () => {
+      const before = await shown();
+      const [started, completed] = [await seqOf('itemStarted', 'u-q'), await seqOf('itemCompleted', 'u-q')];
+      await spoil(keys.log('a', started), keys.log('a', completed), keys.item('a', started));
+      const after = await shown();
+      expect(after.items.rows).toEqual(before.items.rows.filter(({ item }) => item.id !== 'u-q'));
+      expect(after.turns.rows.map(({ id }) => id)).toEqual(['u', 'open']);
+    });
+
+    it('leaves the turn with its items when the record of its beginning is damaged', async () => {
+      const before = await shown();
+      const started = await seqOf('turnStarted');
+      await spoil(keys.log('a', started), keys.turn('a', started));
+      const after = await shown();
+      expect(after.items).toEqual(before.items);
+      expect(after.turns.rows).toMatchObject([
+        { id: 'u', seq: started, status: 'completed', firstUserItemId: 'u-q', lastMessageId: 'u-a' },
+        { id: 'open', status: 'inProgress' },
+      ]);
+      const history = await open();
+      expect(await history.forTenant('local').items('a', { ...all, turnId: 'u' })).toMatchObject({
+        rows: [{ item: { id: 'u-q' } }, { item: { id: 'u-a' } }],
+      });
+      await history.close();
+    });
+
+    it('shows no item twice, and no more those that were', async () => {
+      const before = await shown();
+      const [started, completed] = [await seqOf('itemStarted', 'u-q'), await seqOf('itemCompleted', 'u-q')];
+      await harm((database) => {
+        database.put(
+          keys.item('a', completed) as DatabaseKey,
+          database.get(keys.item('a', started) as DatabaseKey) as Buffer,
+        );
+        database.remove(tablesKey as DatabaseKey);
+      });
+      await shown();
+      expect(await shown()).toEqual(before);
+    });
+
+    it('of a turn that is taken back costs nothing', async () => {
+      const before = await shown();
+      const [started, reverted] = [await seqOf('itemStarted', 'w-q'), await seqOf('turnsReverted')];
+      expect(started).toBeLessThan(reverted);
+      await spoil(keys.log('a', started));
+      await harm((database) => {
+        database.put(keys.item('a', started) as DatabaseKey, NONSENSE);
+        database.remove(tablesKey as DatabaseKey);
+      });
+      await shown();
+      expect(await shown()).toEqual(before);
+    });
   });
 
   it('goes on appending to a thread whose tables were lost', async () => {
