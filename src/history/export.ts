@@ -8,11 +8,12 @@ import type { StoredEvent } from '../model/event.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { noSuchThread } from '../model/missing.ts';
 import { firstLink, type Head, type Link, linkOf, nextLink, textOf } from './chain.ts';
+import { spared } from './checksum.ts';
 import { floorOf, type Gap, gapOf } from './gaps.ts';
 import { keysOf } from './keys.ts';
 import type { OpenedHistory } from './read-only.ts';
 import { decode } from './records.ts';
-import { breathe, undamaged } from './rows.ts';
+import { breathe } from './rows.ts';
 
 /** Of a whole log; of one in which retention has left gaps. */
 export const EXPORT_VERSION = 1;
@@ -38,8 +39,8 @@ const STEP_CHARACTERS = 1024 * 1024;
 export async function* exportThread(history: OpenedHistory, tenant: string, id: ThreadId): AsyncGenerator<string> {
   const { rows, readBlob } = history;
   const keys = keysOf(tenant);
-  const headText = rows.get(keys.head(id));
-  if (headText === undefined) throw noSuchThread(id);
+  const headText = spared(() => rows.get(keys.head(id)) ?? 'none') ?? headless(id);
+  if (headText === 'none') throw noSuchThread(id);
   const head = JSON.parse(headText) as Head;
   const version = floorOf(rows, keys, id).seq > 0 ? VERSION_WITH_GAPS : EXPORT_VERSION;
   yield line({ kind: 'thread', version, tenant, threadId: id });
@@ -51,7 +52,8 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
     const step = rows.scan({ ...range, limit: STEP, characters: STEP_CHARACTERS });
     if (step.length === 0) break;
     for (const row of step) {
-      const { key, text: stored } = undamaged(row);
+      const { key, text: stored } = row;
+      if (row.isDamaged) throw damaged(id, key[4] as Seq);
       const gap = gapOf(stored);
       if (gap !== undefined) {
         // What it stands for may have been read before it was removed.
@@ -65,7 +67,7 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
       if (nextLink(previous, record) !== link) throw damaged(id, key[4] as Seq);
       for (const { hash } of decode<StoredEvent>(record).refs) {
         const content = await readBlob(hash);
-        if (content === undefined) throw damaged(id, key[4] as Seq);
+        if (content === undefined) throw damaged(id, key[4] as Seq, `its long value ${hash} is missing or damaged`);
         yield line({ kind: 'blob', hash, content });
       }
       yield line({ kind: 'record', previous, link, record });
@@ -81,12 +83,22 @@ export async function* exportThread(history: OpenedHistory, tenant: string, id: 
 
 const line = (value: ExportLine): string => `${JSON.stringify(value)}\n`;
 
-const damaged = (threadId: ThreadId, seq: Seq): AppError =>
+const damaged = (threadId: ThreadId, seq: Seq, problem = 'it is not what was written'): AppError =>
   new AppError(
     'unavailable',
-    `thread ${threadId} is damaged at record ${seq}: run "heddle history repair --from BACKUP" first`,
+    `thread ${threadId} is damaged at record ${seq} (${problem}), and nothing was exported: ` +
+      '`heddle history verify` names what is damaged in other threads, `heddle history repair --from BACKUP` makes it whole',
     { kind: 'damaged', threadId, seq },
   );
+
+function headless(threadId: ThreadId): never {
+  throw new AppError(
+    'unavailable',
+    `what says where thread ${threadId} ends is damaged, and nothing was exported: start the server and open the thread, ` +
+      'which makes that anew from its log, or run `heddle history repair --from BACKUP`',
+    { kind: 'damaged', threadId },
+  );
+}
 
 /** What stands in an export for records that were removed. */
 export interface ExportedGap {

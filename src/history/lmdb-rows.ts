@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { closeOnce } from '../base/close.ts';
 import { descriptorsOpened } from '../base/descriptors.ts';
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { AppError, isAppError } from '../base/errors.ts';
 import { DamagedRow, withChecksum, withoutChecksum } from './checksum.ts';
 import { Commits } from './commits.ts';
 import { headerProblem } from './file-header.ts';
@@ -12,6 +12,7 @@ import { compareKeys, FORMAT_VERSION, formatKey, type Key } from './keys.ts';
 import { ByteRows } from './lmdb-transfer.ts';
 import { Pace } from './pace.ts';
 import { RECORDS_FILE } from './places.ts';
+import { refusal, unreadable } from './refusal.ts';
 import { breathe, type Row, type Rows, type Scan, type Transfer } from './rows.ts';
 
 type LmdbKey = (string | number)[];
@@ -271,29 +272,4 @@ function isInOrder(before: Key | undefined, key: Key, from: Key, to: Key, revers
   if (!Array.isArray(key)) return false;
   if (before !== undefined) return compareKeys(before, key) * (reverse ? -1 : 1) < 0;
   return compareKeys(from, key) <= 0 && compareKeys(key, to) < 0;
-}
-
-/** The structure of the database is damaged, not only a value in it. */
-function unreadable(directory: string, cause: unknown): AppError {
-  const message = `the history in ${directory} cannot be read (${messageOf(cause)}): stop the server and run "heddle history verify"`;
-  return new AppError('unavailable', message, { kind: 'damaged' }, { cause });
-}
-
-/** What the database says when its structure does not fit. */
-const OF_DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND)/;
-
-/** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
-async function refusal(directory: string, error: unknown): Promise<unknown> {
-  if (isAppError(error) || !(error instanceof Error)) return error;
-  const { commitError, code } = error as { commitError?: Promise<never>; code?: unknown };
-  if (commitError === undefined && code === undefined) return error;
-  // The reason comes in a promise of its own; unobserved it would end the process.
-  const cause = (await Promise.race([commitError?.catch((inner: unknown) => inner), breathe()])) ?? error;
-  if (OF_DAMAGE.test(messageOf(cause))) return unreadable(directory, cause);
-  return new AppError(
-    'unavailable',
-    `the history in ${directory} could not be written: ${messageOf(cause)}`,
-    {},
-    { cause },
-  );
 }

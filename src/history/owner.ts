@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
 import { systemClock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, isAppError, messageOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 
 export interface OwnerInfo {
@@ -59,7 +59,9 @@ export async function takeOwnership(options: {
   readonly version: string;
 }): Promise<Ownership> {
   const directory = openDirectory(options.directory);
-  const lock = await open(join(directory, LOCK_FILE), 'a+', 0o600);
+  const lock = await open(join(directory, LOCK_FILE), 'a+', 0o600).catch((error: unknown) => {
+    throw unusable(directory, error);
+  });
   let info: OwnerInfo = {
     pid: process.pid,
     startedAt: new Date().toISOString(),
@@ -72,7 +74,7 @@ export async function takeOwnership(options: {
     introduce(directory, info);
   } catch (error) {
     await lock.close();
-    throw error;
+    throw isAppError(error) ? error : unusable(directory, error);
   }
   let writing: Promise<void> = Promise.resolve();
   return {
@@ -99,13 +101,21 @@ function openDirectory(path: string): string {
     makeFolders(path);
     return realpathSync.native(path);
   } catch (error) {
-    throw new AppError(
-      'unavailable',
-      `the data directory ${path} cannot be used (${messageOf(error)}): name another one or correct its permissions`,
-      { directory: path },
-      { cause: error },
-    );
+    throw unusable(path, error);
   }
+}
+
+function unusable(path: string, error: unknown): AppError {
+  const way =
+    codeOf(error) === 'EROFS'
+      ? 'a server writes there: name another one, or make the file system writable'
+      : 'name another one or correct its permissions';
+  return new AppError(
+    'unavailable',
+    `the data directory ${path} cannot be used (${messageOf(error)}): ${way}`,
+    { directory: path },
+    { cause: error },
+  );
 }
 
 async function showPresence(lock: FileHandle): Promise<void> {

@@ -13,9 +13,9 @@ afterEach(cleanUp);
 type DatabaseKey = (string | number)[];
 type Database = ReturnType<typeof openDatabase<Buffer, DatabaseKey>>;
 
-/** Orders and filters of the list, the rows of threads, and their turns and items. */
+/** Orders and filters of the list, the rows of threads, their turns and items, and who uses which long value. */
 const isOfTables = (key: DatabaseKey): boolean =>
-  (key[0] === 'local' && 'swpfgn'.includes(String(key[1]))) || (key[1] === 't' && 'muvijch'.includes(String(key[3])));
+  (key[0] === 'local' && 'swpfgnb'.includes(String(key[1]))) || (key[1] === 't' && 'muvijchb'.includes(String(key[3])));
 
 async function harm(server: RunningApp, work: (database: Database, keys: DatabaseKey[]) => void): Promise<void> {
   const path = recordsDirectory(server.dataDirectory);
@@ -50,6 +50,9 @@ test.each<[string, (database: Database, keys: DatabaseKey[]) => void]>([
     ids.push(await startThread(client));
     await runTurn(client, ids[index]!, `say thread ${index}`);
   }
+  const long = 'word '.repeat(20_000).trim();
+  await runTurn(client, ids[5]!, `say ${long}`);
+  const forked: Received = await client.request('thread/fork', { threadId: ids[5] });
   await client.request('thread/name/set', { threadId: ids[2], name: 'a name' });
   await client.request('thread/archive', { threadId: ids[3] });
   await server.restart();
@@ -70,6 +73,9 @@ test.each<[string, (database: Database, keys: DatabaseKey[]) => void]>([
   expect(after.threads).toEqual(before.threads);
   await later.request('thread/resume', { threadId: ids[0] });
   expect((await runTurn(later, ids[0]!, 'say more')).status).toBe('completed');
+  await later.request('thread/delete', { threadId: ids[5] });
+  const kept = await itemsOf(later, forked.thread.id);
+  expect(kept.filter(({ text }: Received) => text === long)).toHaveLength(1);
 });
 
 test('(f) rows without a log are passed over, and the others are there (BC-18)', async () => {

@@ -19,12 +19,12 @@ import { backupHistory } from '../../../src/history/backup.ts';
 import { compactHistory } from '../../../src/history/compact.ts';
 import { exportThread, readExport } from '../../../src/history/export.ts';
 import { importThread } from '../../../src/history/import.ts';
-import { keysOf } from '../../../src/history/keys.ts';
+import { formatKey, keysOf } from '../../../src/history/keys.ts';
 import { openForImport, openLmdbHistory } from '../../../src/history/lmdb.ts';
 import { LmdbRows } from '../../../src/history/lmdb-rows.ts';
 import { blobsDirectory, recordsDirectory, recordsFile } from '../../../src/history/places.ts';
 import { noteOpening, suspicion } from '../../../src/history/probe.ts';
-import { openReadOnly } from '../../../src/history/read-only.ts';
+import { isOfOtherFormat, openReadOnly } from '../../../src/history/read-only.ts';
 import { repairHistory, restoreBackup } from '../../../src/history/repair.ts';
 import { historyStats } from '../../../src/history/stats.ts';
 import type { ThreadStore } from '../../../src/history/store.ts';
@@ -277,6 +277,41 @@ describe('care', () => {
       }
     expect(await verifyHistory(directory)).toMatchObject({ threads: 2, damages: [] });
     await inStore(async (store) => expect((await store.item('t', 'long'))?.item).toMatchObject({ text: LONG }));
+  });
+
+  it('refuses to compact or to repair what another version wrote', async () => {
+    const to = join(other, 'backup');
+    const history = await openReadOnly(directory);
+    await backupHistory(history, to);
+    await history.close();
+    for (const [version, kind] of [
+      ['9', 'newer_format'],
+      ['1', 'older_format'],
+    ] as const) {
+      const rows = new LmdbRows(recordsDirectory(directory));
+      await rows.write(() => rows.put(formatKey, version));
+      await rows.close();
+      const before = await readFile(recordsFile(directory));
+      await expect(compactHistory(directory)).rejects.toMatchObject({ data: { kind } });
+      await expect(repairHistory(directory, to, log)).rejects.toMatchObject({ data: { kind } });
+      const refusal = await openReadOnly(directory).catch((error: Error) => error.message);
+      expect(isOfOtherFormat(refusal as string), refusal as string).toBe(true);
+      expect(before.equals(await readFile(recordsFile(directory)))).toBe(true);
+      expect(await readdir(recordsDirectory(directory))).not.toContain('renewal');
+    }
+  });
+
+  it('says which record keeps a thread from being exported, and what to do', async () => {
+    const rows = new LmdbRows(recordsDirectory(directory));
+    const whole = rows.get(keysOf('local').log('t', 5)) as string;
+    await rows.write(() => rows.put(keysOf('local').log('t', 5), whole.replace('context', 'kontext')));
+    await rows.close();
+    await expect(exported()).rejects.toThrow(/thread t is damaged at record 5 .*verify.*repair --from BACKUP/s);
+    const [folder] = (await readdir(blobsDirectory(directory))).filter((name) => name !== 'unfinished');
+    await rm(join(blobsDirectory(directory), folder as string), { recursive: true });
+    await expect(exported('u')).rejects.toThrow(
+      /thread u is damaged at record \d+ \(its long value [0-9a-f]{64} is missing/,
+    );
   });
 
   it('knows whether a history was closed, and a loop of crashes', async () => {
