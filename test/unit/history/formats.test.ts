@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
+import { FORMAT_VERSION } from '../../../src/history/keys.ts';
 import { openLmdbHistory } from '../../../src/history/lmdb.ts';
 import { blobsDirectory, recordsDirectory } from '../../../src/history/places.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
@@ -25,7 +26,9 @@ async function unpack(version: number, directory: string): Promise<void> {
   }
 }
 
-describe.each([1])('a history of format %i', (version) => {
+const VERSIONS = Array.from({ length: FORMAT_VERSION }, (_, index) => index + 1);
+
+describe.each(VERSIONS)('a history of format %i', (version) => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'heddle-format-'));
@@ -59,7 +62,7 @@ describe.each([1])('a history of format %i', (version) => {
     expect(await readdir(recordsDirectory(directory))).not.toContain('renewal');
   });
 
-  it('is migrated anew when that was cut off', async () => {
+  it.runIf(version < FORMAT_VERSION)('is migrated anew when that was cut off', async () => {
     await mkdir(join(recordsDirectory(directory), 'renewal'));
     await writeFile(join(recordsDirectory(directory), 'renewal', 'data.mdb'), 'half');
     await expect(verifyHistory(directory)).rejects.toMatchObject({ data: { kind: 'older_format' } });
