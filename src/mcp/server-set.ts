@@ -103,10 +103,16 @@ export class ServerSet implements Closable {
     while (!this.#isAdopted || isThere()) await this.#adoption.promise;
   }
 
-  /** Calls a tool; a server that was started anew and so refuses us is called once more. Rejects as `connection` does. */
+  /**
+   * Calls a tool; a server that was started anew and so refuses us is called once more. Rejects as `connection` does, also for a
+   * tool that is not to be called.
+   */
   async call(name: string, call: ToolCall, options: CallOptions): Promise<CallAnswer> {
     const { signal } = options;
-    const answer = await (await this.connection(name, signal)).call(call, options);
+    const connection = await this.connection(name, signal);
+    if (!connection.server.isToolEnabled(call.tool))
+      throw new AppError('internal', `tool '${call.tool}' of MCP server '${name}' is disabled`, { server: name });
+    const answer = await connection.call(call, options);
     const isForgotten = answer.kind === 'refused' && answer.isForgotten;
     return isForgotten ? (await this.connection(name, signal)).call(call, options) : answer;
   }

@@ -69,6 +69,24 @@ describe('a direct call', () => {
     await expect(call(client, '01a22943-d1cb-7783-829e-09244cbd7cf2', 'echo')).rejects.toThrow('thread not found');
   });
 
+  test.each([
+    ['enabled_tools', { enabled_tools: ['echo'] }],
+    ['disabled_tools', { enabled_tools: ['echo', 'write'], disabled_tools: ['write'] }],
+  ])('reaches no tool that is kept from it by %s, and neither does a model', async (_key, lists) => {
+    const { client, threadId } = await started({ demo: { ...demo, ...lists } });
+    const { data } = await client.request('mcpServerStatus/list', { threadId });
+    expect(Object.keys(data[0].tools)).toEqual(['echo']);
+    expect(await client.refusal('mcpServer/tool/call', { threadId, server: 'demo', tool: 'write' })).toMatchObject({
+      code: -32603,
+      message: expect.stringContaining("tool 'write' of MCP server 'demo' is disabled"),
+    });
+    expect(await call(client, threadId, 'echo', { text: 'hi' })).toMatchObject({ structuredContent: { echoed: 'hi' } });
+    const turn = await startTurn(client, threadId, 'call mcp__demo__write {"text":"x"}');
+    await completed(client, turn);
+    expect(client.questions()).toEqual([]);
+    expect(await mcpItem(client, threadId)).not.toMatchObject({ status: 'completed' });
+  });
+
   test('reads resources, with a thread and without', async () => {
     const { client, threadId } = await started();
     const read = (uri: string, more: object = {}) =>
