@@ -1,15 +1,17 @@
 // Which backend runs the turns, and what the configured one is told about providers and models.
 
 import { apiKeyOf, type KeyStore } from './account/keys.ts';
-import type { Backend } from './agent/backend.ts';
+import type { Backend, OwnSettings } from './agent/backend.ts';
 import { createMockBackend } from './agent/backends/mock.ts';
 import { type CatalogueSource, createRuntimeBackend, type ProviderSetup } from './agent/backends/runtime.ts';
 import { createUnavailableBackend } from './agent/backends/unavailable.ts';
+import { takesImages } from './agent/modalities.ts';
 import type { ProviderAccess } from './agent/models/client.ts';
 import { AppError } from './base/errors.ts';
 import type { ConfigSource } from './config/load.ts';
 import { defaultProviderId, type Provider, providerOf } from './config/providers.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
+import type { SettingsParts } from './threads/settings.ts';
 
 export const BACKENDS = ['runtime', 'mock', 'unavailable'] as const;
 export type BackendName = (typeof BACKENDS)[number];
@@ -31,17 +33,24 @@ export function createBackend(name: BackendName, parts: BackendParts): Backend {
   }
 }
 
+/** What the settings of threads are made of. */
+export const settingsParts = (backend: Backend, config: ConfigSource, cwd: string): SettingsParts => ({
+  ...{ config, cwd },
+  fallbackModel: (own) => defaultModelOf(backend, own),
+  takesImages: (wanted, own) => takesImages(backend, wanted, own),
+});
+
 /** What a thread gets that names no model. A default provider that is gone is no reason against one that names another. */
-export async function defaultModelOf(backend: Backend): Promise<string> {
-  const models = await backend.models().catch(() => []);
+async function defaultModelOf(backend: Backend, own?: OwnSettings): Promise<string> {
+  const models = await backend.models(own === undefined ? {} : { own }).catch(() => []);
   return models.find((model) => model.isDefault)?.id ?? NO_MODEL;
 }
 
 /** Looks everything up when it is needed, so that a changed configuration counts at the next turn. */
 function createConfiguredBackend(parts: BackendParts): Backend {
   return createRuntimeBackend({
-    provider: (id) => setupOf(id, parts),
-    catalogue: (id) => catalogueSource(id, parts),
+    provider: (id, own) => setupOf(id, { ...parts, config: parts.config.viewOf(own) }),
+    catalogue: (id, own) => catalogueSource(id, { ...parts, config: parts.config.viewOf(own) }),
   });
 }
 

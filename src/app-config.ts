@@ -25,9 +25,20 @@ export async function openConfig(options: {
   return createConfigSource({ ...options, requirements: await readRequirements(file, owner) });
 }
 
+/** The same source; `look` goes before each configuration for work that is to begin. */
+export function loadingAfter(look: () => Promise<unknown>, source: ConfigSource): ConfigSource {
+  return {
+    ...source,
+    load: (folder) => look().then(() => source.load(folder)),
+    viewOf: (own) => loadingAfter(look, source.viewOf(own)),
+  };
+}
+
 export interface ConfigNews extends ConfigWatch {
   /** Tells a client that has come what is wrong. */
   tell(session: Session): void;
+  /** Tells a client that works in a folder what does not count of the settings of its project, once. */
+  tellOfFolder(session: Session, folder: string): void;
 }
 
 const CHANGED = 'The configuration file was changed. Threads that are loaded keep the settings that they started with.';
@@ -51,12 +62,25 @@ export function createConfigNews(parts: {
       session.notify(configWarning, noteWarningOf(CHANGED, []));
     }
   });
+  const saidOfFolders = new WeakMap<Session, Set<string>>();
+  const unlooked = (error: unknown) => log.error({ err: error }, 'the configuration could not be looked at');
+  const warnOfFolder = async (session: Session, folder: string) => {
+    const view = source.viewOf(session.client.settings);
+    const [common, { problem, notes }] = [await view.state(), await view.state(folder)];
+    const news = { ...common, problem, notes: notes.filter((note) => !common.notes.includes(note)) };
+    const said = saidOfFolders.get(session) ?? new Set();
+    saidOfFolders.set(session, said);
+    const mark = JSON.stringify([problem, news.notes]);
+    if (common.problem || said.has(mark)) return;
+    said.add(mark);
+    warn(session, news);
+  };
   return {
-    tell: (session) =>
-      void source
-        .state()
-        .then((state) => warn(session, state))
-        .catch((error: unknown) => log.error({ err: error }, 'the configuration could not be looked at')),
+    tell: (session) => void source.state().then((state) => warn(session, state), unlooked),
+    tellOfFolder: (session, folder) => {
+      // What lies in folders is not told to those who may not look into all of them.
+      if (session.principal.isLocal) void warnOfFolder(session, folder).catch(unlooked);
+    },
     close: () => watch.close(),
   };
 }

@@ -6,9 +6,8 @@ import { accountHandlers } from './account/handlers.ts';
 import { installationId } from './account/installation.ts';
 import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
-import { takesImages } from './agent/modalities.ts';
-import { type BackendName, chosenBackend, createBackend, defaultModelOf } from './app-backend.ts';
-import { createConfigNews, openConfig, type RequirementsPlace } from './app-config.ts';
+import { type BackendName, chosenBackend, createBackend, settingsParts } from './app-backend.ts';
+import { createConfigNews, loadingAfter, openConfig, type RequirementsPlace } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
 import { createSafety } from './app-safety.ts';
@@ -23,6 +22,7 @@ import { createChildren } from './children/spawn.ts';
 import { budgetsOf } from './config/budgets.ts';
 import { catalogueHandlers } from './config/catalogues.ts';
 import { checkCeiling } from './config/ceiling.ts';
+import { connectionSettings as settingsOf } from './config/connection-settings.ts';
 import { barredByCeiling } from './config/consent.ts';
 import { problemText } from './config/faults.ts';
 import { configHandlers } from './config/handlers.ts';
@@ -199,12 +199,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       latest.config = (await config.state()).config;
       return latest.config;
     };
-    const settings = {
-      config: { ...config, load: (folder?: string) => current().then(() => config.load(folder)) },
-      cwd,
-      fallbackModel: () => defaultModelOf(backend),
-      takesImages: (wanted: Parameters<typeof takesImages>[1]) => takesImages(backend, wanted),
-    };
+    const settings = settingsParts(backend, loadingAfter(current, config), cwd);
     const recovering = new Map<string, Promise<void>>();
     const recover = (tenant: string): Promise<void> => {
       const known = recovering.get(tenant) ?? registry.recover(tenant);
@@ -216,6 +211,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
     const told = createConfigNews({ source: config, sessions, loadedThreads, log });
     watching.push(told);
+    const { tellOfFolder } = told;
     const onInitialized = (session: Session) => {
       const { tenant } = session.principal;
       recover(tenant).catch((error: unknown) =>
@@ -239,18 +235,29 @@ export async function createApp(options: AppOptions): Promise<App> {
         routes: () => routes,
         bars: async (session) => barsOf(session, await current(), backendName ?? 'unavailable'),
       }),
-      ...handshakeHandlers({ sessions, version, dataDirectory: directory, features: FEATURES, onInitialized }),
-      ...threadHandlers({ registry, settings, subscriberOf, instructions, pending, clock, version }),
+      ...handshakeHandlers({
+        sessions,
+        version,
+        dataDirectory: directory,
+        features: FEATURES,
+        onInitialized,
+        settingsOf,
+      }),
+      ...threadHandlers({ registry, settings, subscriberOf, instructions, pending, clock, version, tellOfFolder }),
       ...[lifeHandlers, historyHandlers, listHandlers, searchHandlers, terminalHandlers].flatMap((of) => of(registry)),
       ...metadataHandlers(registry, settings),
       ...forkHandlers({ registry, settings, subscriberOf, clock, version }),
       ...[goalHandlers, sectionHandlers, attachmentHandlers].flatMap((of) => of(registry, clock)),
       ...queueHandlers(registry, settings),
-      ...turnHandlers({ registry, settings, ifBusy: async () => (await current()).busy_turn_start }),
+      ...turnHandlers({
+        registry,
+        settings,
+        ifBusy: async ({ settings: own }) => (await config.viewOf(own).state()).config.busy_turn_start,
+      }),
       ...shellHandlers({ registry, settings }),
       ...compactionHandlers(registry, settings),
       ...reviewHandlers(registry, settings),
-      ...configHandlers({ source: config, cwd, loadedThreads }),
+      ...configHandlers({ source: config, cwd, loadedThreads, tellOfFolder }),
       ...catalogueHandlers({ cwd, loadedThreads }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
       ...permissionProfileHandlers({ config, cwd }),

@@ -34,6 +34,34 @@ export interface ModelQuery {
    * Milliseconds to wait for a provider that is asked which models it has. Absent: it is not asked, and what is known counts.
    */
   readonly waitMs?: number;
+  /** Over what is configured, for whoever asks. */
+  readonly own?: OwnSettings;
+}
+
+/** Settings of one client or thread, as tables. */
+export type OwnSettings = Readonly<Record<string, unknown>>;
+
+/** The same for somebody with settings of their own, as they are at the moment of a call. */
+export function backendFor(backend: Backend, own: () => OwnSettings | undefined): Backend {
+  const withOwn = () => {
+    const settings = own();
+    return settings === undefined ? {} : { own: settings };
+  };
+  return {
+    ...backend,
+    models: (query) => backend.models({ ...withOwn(), ...query }),
+    run: (turn, tools, signal) => {
+      // They may change while the turn runs.
+      const request = {
+        ...turn,
+        ...withOwn(),
+        get settings() {
+          return turn.settings;
+        },
+      };
+      return backend.run(request, tools, signal);
+    },
+  };
 }
 
 /** Input that arrives while a turn runs. */
@@ -66,6 +94,8 @@ export interface TurnRequest {
   readonly mcpTools?: () => readonly McpToolOffer[];
   /** An MCP server that is there at this moment has resources. */
   readonly hasMcpResources?: () => boolean;
+  /** Over what is configured. */
+  readonly own?: OwnSettings;
   /** The model takes no images. */
   readonly isBlind?: boolean;
   readonly steering: Steering;

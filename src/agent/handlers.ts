@@ -21,9 +21,13 @@ export interface ModelHandlerOptions {
 
 export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] {
   return implement(modelMethods, {
-    modelList: async (params) => {
+    modelList: async (params, { session }) => {
       const provider = params.modelProvider ?? undefined;
-      const all = await models({ ...(provider === undefined ? {} : { provider }), waitMs: LISTING_WAIT_MS });
+      const { settings: own } = session.client;
+      const all = await models({
+        ...{ waitMs: LISTING_WAIT_MS, ...(own === undefined ? {} : { own }) },
+        ...(provider === undefined ? {} : { provider }),
+      });
       const wanted = all.filter(
         (model) => (params.includeHidden || !model.hidden) && (provider === undefined || model.provider === provider),
       );
@@ -31,7 +35,7 @@ export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] 
       return { data: data.map(shown), nextCursor };
     },
     modelProviderList: async (_params, { session }) => {
-      const state = await config.state();
+      const state = await config.viewOf(session.client.settings).state();
       const now = state.config;
       const ids = new Set([...providerIds(now), defaultProviderId(now)]);
       return {

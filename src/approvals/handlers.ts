@@ -20,7 +20,7 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export interface ProfileParts {
-  readonly config: Pick<ConfigSource, 'load' | 'requirements'>;
+  readonly config: ConfigSource;
   /** What a relative folder is relative to, unless the client said. */
   readonly cwd: string;
 }
@@ -29,7 +29,10 @@ export interface ProfileParts {
 export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[] {
   return implement(permissionProfileMethods, {
     permissionProfileList: async (params, { session }) => {
-      const loaded = await config.load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
+      const { settings } = session.client;
+      const loaded = await config
+        .viewOf(settings)
+        .load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
       const known = BUILT_IN_PROFILES.map(([id]) => id);
       const configured = Object.keys(loaded.permissions).filter((id) => !known.includes(id));
       const profiles = [...known, ...configured.sort()].map((id) => {

@@ -116,11 +116,16 @@ const proxyCommand: AddCommand = (cli, outcome) => {
     (yargs) =>
       yargs.options({
         'data-dir': SERVER_OPTIONS['data-dir'],
+        config: configOption,
         sock: own('The socket; default that of the server that runs on the data directory', 'file'),
       }),
     async (args) => {
       const { proxy } = await import('./proxy.ts');
-      outcome.code = await proxy({ sock: single('--sock', args.sock), dataDir: single('--data-dir', args.dataDir) });
+      outcome.code = await proxy({
+        sock: single('--sock', args.sock),
+        dataDir: single('--data-dir', args.dataDir),
+        settings: args.config ?? [],
+      });
     },
   );
 };

@@ -61,8 +61,9 @@ function meaning(rest: readonly string[], settings: readonly string[]): Meant {
   const [verb] = flags;
   if (flags.some((flag) => flag === '--version' || flag === '-V'))
     return { problem: '`app-server` has no version of its own; run `heddle-codex --version`' };
+  if (verb === 'proxy') return { argv: [command, ...flags, ...settings] };
   // A command of its own has settings only where it starts a server.
-  if (verb === 'proxy' || verb === 'status' || (verb === 'daemon' && flags[1] !== 'start' && flags[1] !== 'restart'))
+  if (verb === 'status' || (verb === 'daemon' && flags[1] !== 'start' && flags[1] !== 'restart'))
     return { argv: [command, ...flags] };
   const isShared = !flags.includes('--help') && !flags.includes('-h') && isOverStdio(flags);
   const words = verb === 'daemon' ? flags.slice(0, 2) : [];

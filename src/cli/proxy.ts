@@ -3,10 +3,11 @@
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { codeOf, messageOf } from '../base/errors.ts';
+import { dividedFlags } from '../config/connection-settings.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { dataDirectoryOf } from './environment.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { tellingFolder } from './first-line.ts';
+import { type AboutClient, tellingServer } from './first-line.ts';
 import { defaultSocket } from './server-flags.ts';
 
 const SOCKET = 'unix://';
@@ -14,17 +15,21 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** How long the server may take to answer what was asked before a signal; clients kill after 2 s. */
 const LAST_ANSWERS_MS = 1_000;
 
-/** Until both directions have ended: at the end of our input what was asked is still answered. A server that ends before is told. */
+/** `settings`: those of the client, `key=value` each. Until both directions have ended: at the end of our input what was asked is still answered. A server that ends before is told. */
 export async function proxy(options: {
   readonly sock: string | undefined;
   readonly dataDir: string | undefined;
+  readonly settings: readonly string[];
 }): Promise<ExitCode> {
   const dataDirectory = dataDirectoryOf(options.dataDir);
   const address =
     options.sock === undefined
       ? ((await runningSocket(dataDirectory)) ?? `${SOCKET}${defaultSocket(dataDirectory)}`)
       : `${SOCKET}${options.sock}`;
-  return passThrough(address, {});
+  const { ofConnection: settings, ofServer } = dividedFlags(options.settings);
+  if (ofServer.length > 0)
+    process.stderr.write(`heddle: ${ofServer.join(', ')} cannot be set for one client, and does not count\n`);
+  return passThrough(address, settings.length > 0 ? { settings } : undefined);
 }
 
 async function runningSocket(directory: string): Promise<string | undefined> {
@@ -32,8 +37,8 @@ async function runningSocket(directory: string): Promise<string | undefined> {
   return owner?.endpoints.find((each) => each.startsWith(SOCKET));
 }
 
-/** `cwd`: the server is told that relative folders of this client begin there. A signal is an end of the input. */
-export async function passThrough(address: string, about: { readonly cwd?: string }): Promise<ExitCode> {
+/** `about`: what the server is told of this client. A signal is an end of the input. */
+export async function passThrough(address: string, about?: AboutClient): Promise<ExitCode> {
   let socket: Socket;
   try {
     socket = await connected(address.slice(SOCKET.length));
@@ -45,9 +50,13 @@ export async function passThrough(address: string, about: { readonly cwd?: strin
   }
   // When the server has ended, what comes in has nowhere to go.
   const input =
-    about.cwd === undefined
+    about === undefined
       ? pipeline(process.stdin, socket)
-      : pipeline(process.stdin, tellingFolder(about.cwd), socket);
+      : pipeline(
+          process.stdin,
+          tellingServer(about, () => sayUntold(about)),
+          socket,
+        );
   let isAllSaid = false;
   const inputEnded = input.then(
     () => {
@@ -64,6 +73,13 @@ export async function passThrough(address: string, about: { readonly cwd?: strin
   if (output === 'EPIPE' || stopped.aborted || (output === undefined && isAllSaid)) return EXIT.done;
   process.stderr.write('heddle: the server has ended the connection\n');
   return output === undefined ? EXIT.done : EXIT.failed;
+}
+
+function sayUntold({ settings }: AboutClient): void {
+  if (settings.length === 0) return;
+  process.stderr.write(
+    'heddle: the settings of this command line do not count: the client sends no plain `initialize`\n',
+  );
 }
 
 /** Aborts when the process is told to end: what was asked before is still answered. */

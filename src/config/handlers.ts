@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Principal } from '../auth/principal.ts';
 import type { ParamsInput, ResultInput } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
+import type { Session } from '../rpc/session.ts';
 import { type ConfigProblem, configError, problemText } from './faults.ts';
 import { originsOf } from './layers.ts';
 import type { ConfigSource, ConfigState } from './load.ts';
@@ -23,11 +24,13 @@ export interface ConfigHandlerOptions {
   readonly cwd: string;
   /** Threads of a tenant that are loaded. */
   readonly loadedThreads: (tenant: string) => readonly string[];
+  /** Tells a client what does not count of the settings of a folder. */
+  readonly tellOfFolder: (session: Session, folder: string) => void;
 }
 
-export function configHandlers({ source, cwd, loadedThreads }: ConfigHandlerOptions): Route[] {
+export function configHandlers({ source, cwd, loadedThreads, tellOfFolder }: ConfigHandlerOptions): Route[] {
   const write = async (request: Omit<WriteRequest, 'principal'>, { session }: Context) => ({
-    ...(await writeSettings(source, { ...request, principal: session.principal })),
+    ...(await writeSettings(source.viewOf(session.client.settings), { ...request, principal: session.principal })),
     frozenThreads: [...loadedThreads(session.principal.tenant)],
   });
   return implement(configMethods, {
@@ -35,7 +38,8 @@ export function configHandlers({ source, cwd, loadedThreads }: ConfigHandlerOpti
     configBatchWrite: (params, context) => write(params, context),
     configRead: async (params, { session }) => {
       const folder = params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined;
-      const state = await source.state(folder);
+      if (folder !== undefined) tellOfFolder(session, folder);
+      const state = await source.viewOf(session.client.settings).state(folder);
       if (state.problem) throw configError(problemText(state.problem));
       return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });
     },

@@ -1,7 +1,7 @@
 // Layers of settings, lowest first: the file of the data directory, that of a trusted project, the flags, what is required.
 
 import { parse as parseToml } from 'smol-toml';
-import type { Document } from 'yaml';
+import type { Document, YAMLParseError } from 'yaml';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError, messageOf } from '../base/errors.ts';
 import { ApprovalsReviewer } from '../model/policy.ts';
@@ -44,6 +44,9 @@ function placeInText(text: string, offset: number, file: string): Place {
   return { file, line: before.length, column: (before.at(-1) ?? '').length + 1 };
 }
 
+const faultOf = ({ code, message }: YAMLParseError): string =>
+  code === 'MULTIPLE_DOCS' ? 'a second document begins here (`---`): leave all settings in one' : message;
+
 /** What a YAML text says, word for word, or why it cannot be read. */
 export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   // Loaded on use: most starts find no file.
@@ -58,9 +61,9 @@ export async function readYaml(text: string, file: string): Promise<ReadYaml> {
   const deep = await tooDeepAt(text);
   if (deep !== undefined) return { problem: { message: TOO_DEEP, place: placeInText(text, deep, file) } };
   try {
-    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     const [broken] = document.errors;
-    if (broken) return { problem: { message: broken.message, place: placeAt(broken.pos[0]) } };
+    if (broken) return { problem: { message: faultOf(broken), place: placeAt(broken.pos[0]) } };
     value = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
     return { problem: { message: messageOf(error), place: placeAt(0) } };

@@ -45,6 +45,10 @@ export interface ConfigSource {
   state(folder?: string): Promise<ConfigState>;
   /** The configuration for work that is to begin; rejects as *invalid* with file, line and column while there is a problem. */
   load(folder?: string): Promise<Config>;
+  /** The same with settings over those of the flags; itself without. The same table gets the same source. */
+  viewOf(own: Table | undefined): ConfigSource;
+  /** Calls back whenever the file turns out to be another than before, as it is asked about. */
+  onReread(listener: () => void): void;
   readonly editor: ConfigEditor;
 }
 
@@ -64,16 +68,65 @@ interface Known {
 export function createConfigSource(options: ConfigOptions): ConfigSource {
   const { dataDirectory, requirements } = options;
   const file = join(dataDirectory, 'config.yaml');
-  const above = [flagsLayer(options.flags ?? []), ...requirementsLayer(requirements)];
+  const flags = flagsLayer(options.flags ?? []);
+  const views = new WeakMap<Table, ConfigSource>();
+  const editor = createConfigEditor(file);
+  const listeners: (() => void)[] = [];
+  const reread = () => {
+    for (const listener of listeners) listener();
+  };
+  const sourceWith = (layer: Layer): ConfigSource => {
+    const state = readerOf({
+      dataDirectory,
+      requirements,
+      file,
+      above: [layer, ...requirementsLayer(requirements)],
+      reread,
+    });
+    return {
+      ...{ file, requirements, state, editor, onReread: (listener) => void listeners.push(listener) },
+      load: async (folder) => {
+        const { config, problem } = await state(folder);
+        if (problem) throw configError(problemText(problem));
+        return config;
+      },
+      viewOf: (own) => (own === undefined ? source : viewWith(own)),
+    };
+  };
+  const viewWith = (own: Table): ConfigSource => {
+    const known = views.get(own) ?? sourceWith(layerOf(flags.name, merged(flags.settings, own)));
+    views.set(own, known);
+    return known;
+  };
+  const source = sourceWith(flags);
+  return source;
+}
+
+interface ReaderParts {
+  readonly dataDirectory: string;
+  readonly file: string;
+  readonly above: readonly Layer[];
+  readonly requirements: Requirements | undefined;
+  readonly reread: () => void;
+}
+
+function readerOf({ dataDirectory, file, above, requirements, reread }: ReaderParts): ConfigSource['state'] {
   let known: Known | undefined;
   let user: LayerOrProblem;
   /** Of the folder that was asked about last: threads are started in one folder after another seldom. */
   let project: Known | undefined;
-  const state = async (folder?: string): Promise<ConfigState> => {
+  const withProject = async (base: ConfigState, layer: LayerOrProblem, found: ProjectFile): Promise<ConfigState> => {
+    const { outcome, ignored } = await projectLayer(found, trustOf(base.config, found.folder) === 'trusted');
+    const { notes, ...rest } = combine([layer, outcome], above, requirements);
+    const note = `${found.path} may not set ${ignored.join(', ')}: these settings do not count`;
+    return { ...rest, notes: ignored.length > 0 ? [...notes, note] : notes };
+  };
+  return async (folder) => {
     const stamp = stampOf(file);
     if (known?.stamp !== stamp) {
       const layer = await fileLayer(file);
       user = layer;
+      if (known) reread();
       known = { stamp, state: combine([layer], above, requirements) };
     }
     const found = folder === undefined ? undefined : projectFileOf(folder, dataDirectory);
@@ -81,23 +134,6 @@ export function createConfigSource(options: ConfigOptions): ConfigSource {
     const both = `${stamp} ${found.stamp}`;
     if (project?.stamp !== both) project = { stamp: both, state: await withProject(known.state, user, found) };
     return project.state;
-  };
-  const withProject = async (base: ConfigState, layer: LayerOrProblem, found: ProjectFile): Promise<ConfigState> => {
-    const { outcome, ignored } = await projectLayer(found, trustOf(base.config, found.folder) === 'trusted');
-    const { notes, ...rest } = combine([layer, outcome], above, requirements);
-    const note = `${found.path} may not set ${ignored.join(', ')}: these settings do not count`;
-    return { ...rest, notes: ignored.length > 0 ? [...notes, note] : notes };
-  };
-  return {
-    file,
-    requirements,
-    state,
-    load: async (folder) => {
-      const { config, problem } = await state(folder);
-      if (problem) throw configError(problemText(problem));
-      return config;
-    },
-    editor: createConfigEditor(file),
   };
 }
 

@@ -1,6 +1,7 @@
 // Makes a session of a connection: checks who is there, and says what this server is and allows.
 
 import { isAbsolute } from 'node:path';
+import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import type { ResultInput } from '../rpc/declare.ts';
 import { HIGH_WATER } from '../rpc/outbox.ts';
@@ -22,6 +23,8 @@ export interface HandshakeOptions {
   readonly dataDirectory: string;
   /** What this server can do beyond the protocol, by name. */
   readonly features?: readonly string[];
+  /** Reads the settings of a client's command line; throws as *invalid* for what cannot count. */
+  readonly settingsOf: (flags: readonly string[]) => Readonly<Record<string, unknown>>;
   /** Runs when the answer has been handed to the connection: what is sent here comes after it. */
   readonly onInitialized?: (session: Session) => void;
 }
@@ -32,12 +35,14 @@ export function handshakeHandlers(options: HandshakeOptions): Route[] {
     initialize: async ({ clientInfo, capabilities, heddle }, { session, afterReply }) => {
       if (!session.isInitialized) checkName(clientInfo.name);
       const cwd = session.principal.isLocal ? folderOf(heddle?.cwd) : undefined;
+      const settings = settingsFor(session.principal, heddle?.settings ?? [], options);
       session.initialized({
         name: clientInfo.name,
         title: clientInfo.title ?? null,
         version: clientInfo.version,
         experimentalApi: capabilities?.experimentalApi ?? false,
         ...(cwd === undefined ? {} : { cwd }),
+        ...(settings === undefined ? {} : { settings }),
         optOut: new Set(capabilities?.optOutNotificationMethods ?? []),
       });
       session.peer.connection.limitFrames(FRAME_LIMIT);
@@ -77,6 +82,16 @@ function serverFacts(
 function folderOf(cwd: string | null | undefined): string | undefined {
   if (cwd && !isAbsolute(cwd)) throw new AppError('invalid', 'Invalid request: heddle.cwd: an absolute path is needed');
   return cwd || undefined;
+}
+
+/** They name programs to run and keys to send: none of it is for those who may not write it. */
+function settingsFor({ isLocal, permissions }: Principal, flags: readonly string[], { settingsOf }: HandshakeOptions) {
+  if (flags.length === 0) return undefined;
+  if (!isLocal || !permissions.has('admin'))
+    throw new AppError('forbidden', 'settings of a command line are for local clients with the permission admin', {
+      permission: 'admin',
+    });
+  return settingsOf(flags);
 }
 
 /** The name goes into headers of requests to model providers. */

@@ -13,8 +13,12 @@ export const initialize = request('initialize', {
           optOutNotificationMethods: z.array(z.string()).nullish(),
         })
         .nullish(),
-      /** Ours. `cwd`: an absolute path, where relative folders of this client begin; it counts for local clients. */
-      heddle: z.object({ cwd: z.string().nullish() }).nullish(),
+      /**
+       * Ours. `cwd`: an absolute path, where relative folders of this client begin; it counts for local clients. `settings`:
+       * those of its own command line, `key=value` each with values as TOML; over those of the server for this connection and
+       * its threads. They need the permission admin, from here.
+       */
+      heddle: z.object({ cwd: z.string().nullish(), settings: z.array(z.string()).nullish() }).nullish(),
     }),
   result: () =>
     z.object({

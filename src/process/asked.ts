@@ -19,7 +19,7 @@ import type { commandExec, processSpawn } from './methods.ts';
 import { OUTPUT_CAP } from './output.ts';
 
 export interface PlaceParts {
-  readonly config: Pick<ConfigSource, 'load' | 'requirements'>;
+  readonly config: ConfigSource;
   /** What relative folders are relative to. */
   readonly cwd: string;
   /** What programs get of our environment. */
@@ -66,7 +66,8 @@ export async function specOfExec(
   await checkFolderOf(principal, cwd, parts);
   const cap = params.disableOutputCap ? Number.POSITIVE_INFINITY : (params.outputBytesCap ?? OUTPUT_CAP);
   const timeoutMs = params.disableTimeout ? undefined : (params.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  return { ...specOf(params, cwd, await policyOf(params, cwd, parts), parts, `client ${id}`), cap, timeoutMs };
+  const own = { ...parts, config: parts.config.viewOf(client.settings) };
+  return { ...specOf(params, cwd, await policyOf(params, cwd, own), parts, `client ${id}`), cap, timeoutMs };
 }
 
 /** Rejects as *forbidden* a folder beyond those of remote clients. Such a program runs outside the sandbox. */

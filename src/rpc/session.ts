@@ -16,6 +16,8 @@ export interface ClientInfo {
   readonly experimentalApi: boolean;
   /** Where relative folders of this client begin; where those of the server do if it does not say. */
   readonly cwd?: string;
+  /** Of its own command line, as tables: over those of the server. The same object as long as the connection lasts. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Notifications it does not want, by exact name. */
   readonly optOut: ReadonlySet<string>;
 }

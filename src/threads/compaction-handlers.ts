@@ -6,7 +6,7 @@ import { tenantOf } from './access.ts';
 import { refuseOtherPlace } from './beside-input.ts';
 import { compactionMethods } from './compaction-methods.ts';
 import type { ThreadRegistry } from './registry.ts';
-import { checkMayRun, given, reviewerOf, type SettingsParts } from './settings.ts';
+import { checkMayRun, given, partsFor, reviewerOf, type SettingsParts } from './settings.ts';
 
 export function compactionHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
   return implement(compactionMethods, {
@@ -27,7 +27,7 @@ export function compactionHandlers(registry: ThreadRegistry, settings: SettingsP
     },
 
     turnSettingsUpdate: async ({ threadId, turnId, approvalsReviewer, environments, ...wishes }, context) => {
-      await reviewerOf(approvalsReviewer, settings);
+      await reviewerOf(approvalsReviewer, partsFor(context.session.client, settings));
       const runtime = await registry.load(tenantOf(context), threadId);
       refuseOtherPlace(environments, runtime.meta.settings.cwd);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);

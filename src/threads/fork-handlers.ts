@@ -14,7 +14,7 @@ import type { Subscriber } from './cursor.ts';
 import { forkMethods, type threadFork } from './fork-methods.ts';
 import { createListening } from './listening.ts';
 import { newMeta } from './new-meta.ts';
-import { giveServers, ownServersOf } from './own-servers.ts';
+import { giveOwn, ownServersOf } from './own-servers.ts';
 import { tellOfPages } from './page-advice.ts';
 import { wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
@@ -51,11 +51,11 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
         const source = await loaded(context, params.threadId);
         const { store } = await stored(context, params.threadId);
         const adopted = await settingsAfter(source.meta.settings, params, session, settings);
-        const own = await ownServersOf(params, settings, adopted.cwd);
+        const own = await ownServersOf(params, session.client, settings, adopted.cwd);
         const at = await placeOf(params, source, store);
         const meta = forkedMeta(params, source.meta, adopted, session, parts);
         const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));
-        await giveServers(fork, own);
+        await giveOwn(fork, session.client, own);
         const shown = await shownTo(context, fork, params);
         const subscription = listening.join(session, fork, undefined);
         afterReply(() => {

@@ -1,10 +1,12 @@
 // What clients may hand to a turn: not too much, nothing out of their reach, and nothing that the model cannot take.
 
+import type { OwnSettings } from '../agent/backend.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import { isBelow } from '../fs/containment.ts';
 import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { ThreadRuntime } from './runtime.ts';
 import type { SettingsParts } from './settings.ts';
 
 /** Rejects input that no turn takes: too large a text, or a file beyond what a remote client may name. */
@@ -29,21 +31,37 @@ export async function checkInput(
   }
 }
 
-/** Rejects as *invalid* images for a model that takes none. */
+/** Who is to take input, with the settings of its own. */
+export interface Taker {
+  readonly settings: Pick<ThreadSettings, 'model' | 'modelProvider'>;
+  readonly own: OwnSettings | undefined;
+}
+
+export const takerOf = (
+  { meta, ownSettings: own }: ThreadRuntime,
+  settings: Taker['settings'] = meta.settings,
+): Taker => ({ settings, own });
+
+const KINDS: Partial<Record<UserInput['type'], 'image' | 'audio'>> = {
+  image: 'image',
+  localImage: 'image',
+  audio: 'audio',
+  localAudio: 'audio',
+};
+
+/** Rejects as *invalid* images for a model that takes none, and sound, which no wire form here carries. */
 export async function checkModalities(
   input: readonly UserInput[],
-  settings: Pick<ThreadSettings, 'model' | 'modelProvider'>,
+  { settings, own }: Taker,
   parts: SettingsParts,
 ): Promise<void> {
-  const hasImage = input.some(({ type }) => type === 'image' || type === 'localImage');
-  if (!hasImage || (await parts.takesImages(settings))) return;
-  throw new AppError(
-    'invalid',
-    `the model ${settings.model} takes no images: choose one that does, or leave them out`,
-    {
-      input_error_code: 'unsupported_modality',
-      modality: 'image',
-      model: settings.model,
-    },
-  );
+  const needed = new Set(input.flatMap(({ type }) => KINDS[type] ?? []));
+  if (needed.size === 0) return;
+  const refuse = (modality: string, text: string) => {
+    const { model } = settings;
+    throw new AppError('invalid', text, { input_error_code: 'unsupported_modality', modality, model });
+  };
+  if (needed.has('audio')) refuse('audio', 'audio is not given to models here: leave it out, or give its text');
+  if (needed.has('image') && !(await parts.takesImages(settings, own)))
+    refuse('image', `the model ${settings.model} takes no images: choose one that does, or leave them out`);
 }

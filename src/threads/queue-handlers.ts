@@ -6,7 +6,7 @@ import type { UserInput } from '../model/input.ts';
 import type { QueuedSubmission } from '../model/thread.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess } from './access.ts';
-import { checkInput, checkModalities } from './input-check.ts';
+import { checkInput, checkModalities, takerOf } from './input-check.ts';
 import { queueMethods } from './queue-methods.ts';
 import { checkQueueSize, queuePage } from './queue-pages.ts';
 import { cappedBy, enqueue, entryOf } from './queueing.ts';
@@ -22,7 +22,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       checkIsInput(threadId, input);
       await checkInput(input, context.session.principal, settings);
       const runtime = await loaded(context, threadId);
-      await checkModalities(input, runtime.meta.settings, settings);
+      await checkModalities(input, takerOf(runtime), settings);
       const { principal } = context.session;
       await checkMayRun(runtime.meta.settings, principal, settings);
       const added: QueuedSubmission = {
@@ -46,7 +46,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
       checkIsInput(threadId, input);
       await checkInput(input, context.session.principal, settings);
       const runtime = await loaded(context, threadId);
-      await checkModalities(input, runtime.meta.settings, settings);
+      await checkModalities(input, takerOf(runtime), settings);
       context.afterReply(runtime.hold());
       return runtime.queue.change((queue) => {
         const known = entryOf(queue, queuedSubmissionId);

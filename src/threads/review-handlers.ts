@@ -11,7 +11,7 @@ import { tenantOf } from './access.ts';
 import { isArchived } from './conflicts.ts';
 import type { ThreadRegistry } from './registry.ts';
 import { reviewMethods, type reviewStart } from './review-methods.ts';
-import { checkMayRun, type SettingsParts } from './settings.ts';
+import { checkMayRun, partsFor, type SettingsParts } from './settings.ts';
 import { newTurnView } from './view.ts';
 
 export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts): Route[] {
@@ -21,9 +21,9 @@ export function reviewHandlers(registry: ThreadRegistry, settings: SettingsParts
       const target = targetOf(params);
       const runtime = await registry.load(tenantOf(context), threadId);
       if (runtime.meta.archived) throw isArchived(threadId);
-      const { principal } = context.session;
+      const { principal, client } = context.session;
       const turnId = newId();
-      const { review_model: model } = await settings.config.load(runtime.meta.settings.cwd);
+      const { review_model: model } = await partsFor(client, settings).config.load(runtime.meta.settings.cwd);
       const current = runtime.meta.settings;
       await checkMayRun(model ? { ...current, model } : current, principal, settings);
       const wanted = { turnId, target, isCapped: !principal.isLocal, model };

@@ -1,5 +1,6 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
+import { backendFor, type OwnSettings } from '../agent/backend.ts';
 import { CommandSessions } from '../agent/sessions.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';
@@ -41,12 +42,14 @@ export class ThreadRuntime implements Closable {
   readonly #slot: TurnSlot;
   readonly queue: ThreadQueue;
   readonly mcp: ThreadMcp;
+  /** Over what is configured, as long as it is loaded. */
+  ownSettings: OwnSettings | undefined;
   #running: RunningTurn | undefined;
 
   constructor(parts: RuntimeParts, thread: LiveThread) {
     const { store, clock, log, contexts, validates } = parts;
     const { broker } = parts.tools;
-    this.#parts = parts;
+    this.#parts = { ...parts, backend: backendFor(parts.backend, () => this.ownSettings) };
     this.threadId = thread.meta.id;
     const published = (events: readonly StoredEvent[]) => parts.published(this, events);
     const failed = () => {
@@ -64,7 +67,7 @@ export class ThreadRuntime implements Closable {
     this.mcp = new ThreadMcp(parts, this.#log);
     this.#slot = {
       threadId: this.threadId,
-      parts,
+      parts: this.#parts,
       mailbox: this.#mailbox,
       log: this.#log,
       running: () => this.#running,

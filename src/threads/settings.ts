@@ -1,6 +1,7 @@
 // What a client asks of a thread's settings, against the configuration and what this client may have.
 
 import { isAbsolute, normalize, resolve } from 'node:path';
+import type { OwnSettings } from '../agent/backend.ts';
 import type { Principal } from '../auth/principal.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
@@ -23,20 +24,36 @@ export interface SettingsParts {
   /** What relative folders are relative to, unless the client said. */
   readonly cwd: string;
   /** The backend's own default, where no model is configured. */
-  readonly fallbackModel: () => Promise<string>;
-  readonly takesImages: (settings: Pick<ThreadSettings, 'model' | 'modelProvider'>) => Promise<boolean>;
+  readonly fallbackModel: (own: Asker['client']['settings']) => Promise<string>;
+  readonly takesImages: (
+    settings: Pick<ThreadSettings, 'model' | 'modelProvider'>,
+    own: OwnSettings | undefined,
+  ) => Promise<boolean>;
 }
 
 /** Who asks, and where relative folders begin for them. */
 export type Asker = Pick<Session, 'principal' | 'client'>;
 
+/** Where the thread is to work. */
+export const folderOfStart = (
+  { cwd }: Pick<ThreadOverrides, 'cwd'>,
+  client: Asker['client'],
+  parts: Pick<SettingsParts, 'cwd'>,
+): string => folder(cwd, client.cwd ?? parts.cwd);
+
+/** With the settings of the client's own command line over those of the server. */
+export function partsFor({ settings }: Asker['client'], parts: SettingsParts): SettingsParts {
+  return { ...parts, config: parts.config.viewOf(settings) };
+}
+
 /** The settings of a thread that is about to start. Rejects as *invalid*, or as *forbidden* when wider than the operator allows. */
 export async function settingsOfStart(
   params: ThreadOverrides,
   { principal, client }: Asker,
-  parts: SettingsParts,
+  common: SettingsParts,
 ): Promise<ThreadSettings> {
-  const cwd = folder(params.cwd, client.cwd ?? parts.cwd);
+  const parts = partsFor(client, common);
+  const cwd = folderOfStart(params, client, parts);
   const loaded = await parts.config.load(cwd);
   const overrides = params.config ?? {};
   if (!principal.isLocal) checkRemoteOverrides(overrides);
@@ -49,7 +66,7 @@ export async function settingsOfStart(
     workspaceRoots: params.runtimeWorkspaceRoots,
     ...remoteDefault(params, loaded, principal),
   };
-  const asked = threadDefaults(config, cwd, wishes, await parts.fallbackModel());
+  const asked = threadDefaults(config, cwd, wishes, await parts.fallbackModel(client.settings));
   const settings = params.sandbox || params.permissions ? asked : await withinRoots(asked, parts);
   await checkMayRun(settings, principal, parts);
   return withPlaces(settings);
@@ -100,8 +117,9 @@ export async function settingsAfter(
   before: ThreadSettings,
   params: Partial<ThreadOverrides & TurnOverrides>,
   { principal, client }: Asker,
-  parts: SettingsParts,
+  common: SettingsParts,
 ): Promise<ThreadSettings> {
+  const parts = partsFor(client, common);
   checkShared(params);
   if (!principal.isLocal) checkRemoteOverrides(params.config ?? {});
   if (params.modelProvider && params.modelProvider !== before.modelProvider)
@@ -149,6 +167,7 @@ export function namesOfOverrides(before: ThreadSettings, after: ThreadSettings):
 }
 
 function checkShared(params: Partial<ThreadOverrides>): void {
+  if (params.model === '') throw new AppError('invalid', 'Invalid request: model: a name is needed, or none at all');
   const relative = params.runtimeWorkspaceRoots?.find((root) => !isAbsolute(root));
   if (relative !== undefined) {
     throw new AppError('invalid', 'Invalid request: runtimeWorkspaceRoots: an absolute path is needed');

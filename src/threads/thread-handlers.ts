@@ -18,13 +18,13 @@ import { checkPlace, eventsPage } from './event-page.ts';
 import { createListening } from './listening.ts';
 import { newMeta } from './new-meta.ts';
 import { threadGoalCleared, threadGoalUpdated, warning } from './notifications.ts';
-import { giveServers, ownServersOf } from './own-servers.ts';
+import { giveOwn, ownServersOf } from './own-servers.ts';
 import { tellOfPages } from './page-advice.ts';
 import { newestCursors, turnsPage, wholeTurns } from './pages.ts';
 import type { PendingApprovals } from './pending-approvals.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
-import { namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
+import { folderOfStart, namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
 import { type InstructionSource, instructionEvents, instructionsOfStart } from './thread-instructions.ts';
 import { threadMethods, type threadResume, type threadStart } from './thread-methods.ts';
 import { adoptedView, collaborationModeOf, threadView } from './view.ts';
@@ -35,6 +35,8 @@ export interface ThreadHandlerParts {
   readonly subscriberOf: (session: Session) => Subscriber;
   readonly instructions: InstructionSource;
   readonly pending: PendingApprovals;
+  /** Tells a client what does not count of the settings of a folder. */
+  readonly tellOfFolder: (session: Session, folder: string) => void;
   readonly clock: Clock;
   /** Our own version, kept with the threads that it begins. */
   readonly version: string;
@@ -52,10 +54,11 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const { session, afterReply } = context;
         const params = withFoldersOf(given);
         checkClientTools(params.dynamicTools ?? []);
+        parts.tellOfFolder(session, folderOfStart(params, session.client, settings));
         const wanted = withoutEnvironment(params, await settingsOfStart(params, session, settings));
-        const own = await ownServersOf(params, settings, wanted.cwd);
+        const own = await ownServersOf(params, session.client, settings, wanted.cwd);
         const [instructions, gitInfo = null] = await Promise.all([
-          instructionsOfStart(wanted, session.principal, parts.instructions),
+          instructionsOfStart(wanted, session, parts.instructions),
           gitInfoOf(wanted.cwd),
         ]);
         const adopted = { ...wanted, instructionSources: instructions.sources };
@@ -64,7 +67,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const reply = adoptedView(meta, status, null);
         const first = instructionEvents(instructions, meta.createdAtMs);
         const runtime = await registry.create(tenantOf(context), meta, first, context.once(reply));
-        await giveServers(runtime, own);
+        await giveOwn(runtime, session.client, own);
         const subscription = listening.join(session, runtime, undefined);
         const release = runtime.hold();
         afterReply(() => {
@@ -88,9 +91,9 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
             threadId: params.threadId,
           });
         }
-        const own = await ownServersOf(params, settings, runtime.meta.settings.cwd);
+        const own = await ownServersOf(params, session.client, settings, runtime.meta.settings.cwd);
         await adoptOnResume(runtime, params, session, settings);
-        await giveServers(runtime, own);
+        await giveOwn(runtime, session.client, own);
         const { store } = await stored(context, params.threadId);
         const after = params.afterEventSeq ?? undefined;
         if (after !== undefined) await checkPlace(store, params.threadId, after, runtime.seq);
@@ -101,7 +104,8 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const headSeq = after !== undefined ? runtime.seq : subscription.cursor.position;
         if (!params.excludeTurns) tellOfPages(session, runtime.meta);
         const { meta } = subscription.thread;
-        const isProviderGone = !hasProvider((await settings.config.state()).config, meta.settings.modelProvider);
+        const { config } = await settings.config.viewOf(runtime.ownSettings).state();
+        const isProviderGone = !hasProvider(config, meta.settings.modelProvider);
         afterReply(() => {
           tellGoal(session, meta);
           if (isProviderGone) tellOfProvider(session, meta);

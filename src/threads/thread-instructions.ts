@@ -2,12 +2,12 @@
 
 import { reachOf } from '../agent/patch/reach.ts';
 import { type ProjectInstructions, readInstructions } from '../agent/project-instructions.ts';
-import type { Principal } from '../auth/principal.ts';
 import type { ConfigSource } from '../config/load.ts';
 import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
 import type { EventToStore } from '../history/store.ts';
 import { rulesOf } from '../model/policy.ts';
 import type { ThreadSettings } from '../model/thread.ts';
+import type { Asker } from './settings.ts';
 
 export interface InstructionSource {
   readonly config: ConfigSource;
@@ -18,11 +18,11 @@ export interface InstructionSource {
 
 export async function instructionsOfStart(
   settings: ThreadSettings,
-  principal: Principal,
+  { principal, client }: Asker,
   { config, dataDirectory, hidden }: InstructionSource,
 ): Promise<ProjectInstructions> {
   if (!settings.hasEnvironment) return { sources: [], text: null, problems: [] };
-  const { project_doc_max_bytes, project_doc_fallback_filenames, remote } = await config.load();
+  const { project_doc_max_bytes, project_doc_fallback_filenames, remote } = await config.viewOf(client.settings).load();
   const reach = rulesOf(settings.sandboxPolicy) && (await reachOf(settings, hidden, false));
   const mayRead = async (real: string) => {
     const covers = await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));

@@ -7,7 +7,7 @@ import { type Context, implement, type Route } from '../rpc/router.ts';
 import { tenantOf } from './access.ts';
 import { contextParts, withFoldersOf } from './beside-input.ts';
 import { nothingToDo } from './conflicts.ts';
-import { checkInput, checkModalities } from './input-check.ts';
+import { checkInput, checkModalities, takerOf } from './input-check.ts';
 import { cappedBy, enqueue } from './queueing.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
@@ -20,7 +20,7 @@ export interface TurnHandlerParts {
   readonly registry: ThreadRegistry;
   readonly settings: SettingsParts;
   /** What a start does on a busy thread, unless the request says. */
-  readonly ifBusy: () => Promise<'reject' | 'steer' | 'queue'>;
+  readonly ifBusy: (client: Context['session']['client']) => Promise<'reject' | 'steer' | 'queue'>;
 }
 
 export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): Route[] {
@@ -37,12 +37,13 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
 
   return implement(turnMethods, {
     turnStart: async (given, context) => {
-      const { principal } = context.session;
+      const { principal, client } = context.session;
       const params = withFoldersOf(given);
       if (params.permissions && params.sandboxPolicy) {
         throw new AppError('invalid', '`permissions` cannot be combined with `sandboxPolicy`');
       }
       if (params.toolOutput) throw new AppError('unsupported', 'toolOutput is not supported: give it as input');
+      checkOutputSchema(params.outputSchema);
       const beside = contextParts(params.additionalContext, params.input);
       await checkInput(params.input, principal, settings);
       const runtime = await threadOf(context, params.threadId);
@@ -52,9 +53,9 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
         });
       }
       const clientId = params.clientUserMessageId ?? null;
-      const whenBusy = params.ifBusy ?? (await ifBusy());
+      const whenBusy = params.ifBusy ?? (await ifBusy(client));
       for (let active = runtime.activeTurnId; active !== undefined && whenBusy === 'steer'; ) {
-        await checkModalities(params.input, runtime.meta.settings, settings);
+        await checkModalities(params.input, takerOf(runtime), settings);
         await checkMayRun(runtime.meta.settings, principal, settings);
         const reply = { turn: newTurnView(active, active) };
         const input = { input: params.input, clientId, isCapped: !principal.isLocal, beside };
@@ -65,7 +66,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       const active = runtime.activeTurnId;
       const before = runtime.meta.settings;
       const after = await settingsAfter(before, params, context.session, settings);
-      await checkModalities(params.input, after, settings);
+      await checkModalities(params.input, takerOf(runtime, after), settings);
       // Also when nothing changes: the thread may have been begun by somebody who may do more.
       await checkMayRun(after, principal, settings);
       const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
@@ -119,7 +120,7 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       if (input.length === 0) throw new AppError('invalid', 'input must not be empty', { threadId });
       await checkInput(input, context.session.principal, settings);
       const runtime = await threadOf(context, threadId);
-      await checkModalities(input, runtime.meta.settings, settings);
+      await checkModalities(input, takerOf(runtime), settings);
       await checkMayRun(runtime.meta.settings, context.session.principal, settings);
       const reply = { turnId: expectedTurnId };
       const clientId = params.clientUserMessageId ?? null;
@@ -136,6 +137,11 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
       return { physicallySettled: true };
     },
   });
+}
+
+function checkOutputSchema(schema: unknown): void {
+  if (schema === undefined || schema === null || (typeof schema === 'object' && !Array.isArray(schema))) return;
+  throw new AppError('invalid', 'Invalid request: outputSchema: a JSON schema is an object');
 }
 
 /** What holds for this turn alone. */

@@ -84,7 +84,9 @@ test('whoever comes with the settings that the server has is told nothing of the
   const shared = (...flags: readonly string[]) =>
     run(['app-server', '--shared', ...flags, '--data-dir', data], { input: initialize });
   expect(await shared(...settings)).toMatchObject({ code: 0, stderr: '' });
-  expect((await shared('--backend', 'runtime')).stderr).toContain('its settings count');
+  expect((await shared('--backend', 'runtime')).stderr).toContain(
+    'its settings count, not --backend runtime (there it is mock)',
+  );
   expect(await shared()).toMatchObject({ code: 0, stderr: '' });
   const exec = (...flags: readonly string[]) => run(['exec', 'say one', ...flags, '--data-dir', data]);
   expect(await exec(...settings)).toMatchObject({ code: 0, stderr: '' });
@@ -153,6 +155,29 @@ test('the stand-in serves its client on the runtime backend, with settings befor
   expect(answer).toMatchObject({
     result: { config: { model: 'first', model_provider: 'loom', backend: 'runtime', busy_turn_start: 'steer' } },
   });
+});
+
+test('clients of the stand-in that share a server keep what their own command lines say', async () => {
+  const data = directory();
+  const started = (policy: string, sandbox: string, ...more: readonly string[]) =>
+    run(['app-server', '-c', `approval_policy="${policy}"`, '-c', `sandbox_mode="${sandbox}"`, ...more], {
+      executable: DROP_IN,
+      environment: { HEDDLE_HOME: data },
+      input: `${initialize}${JSON.stringify({ id: 2, method: 'thread/start', params: {} })}\n`,
+    });
+  const threadOf = ({ stdout }: Run) => protocolLines(stdout).find(({ id }) => id === 2);
+  const wide = await started('never', 'danger-full-access');
+  expect(wide).toMatchObject({ code: 0, stderr: '' });
+  expect(threadOf(wide)).toMatchObject({ result: { approvalPolicy: 'never', sandbox: { type: 'dangerFullAccess' } } });
+  const narrow = await started('untrusted', 'read-only', '-c', 'budgets.turn_tokens=5');
+  expect(narrow).toMatchObject({ code: 0, stderr: expect.stringContaining('`-c budgets.turn_tokens`') });
+  expect(threadOf(narrow)).toMatchObject({ result: { approvalPolicy: 'untrusted', sandbox: { type: 'readOnly' } } });
+  const plain = await run(['app-server', 'proxy'], {
+    executable: DROP_IN,
+    environment: { HEDDLE_HOME: data },
+    input: `${initialize}${JSON.stringify({ id: 2, method: 'thread/start', params: {} })}\n`,
+  });
+  expect(threadOf(plain)).toMatchObject({ result: { approvalPolicy: 'on-request', sandbox: { type: 'readOnly' } } });
 });
 
 test('clients of the stand-in share one server, each in its own folder, and it outlives them', async () => {

@@ -36,6 +36,8 @@ export interface Introduction {
   readonly name?: string;
   /** Where relative folders of the client begin. */
   readonly cwd?: string;
+  /** Of its own command line, `key=value` each. */
+  readonly settings?: readonly string[];
 }
 
 type Match = (message: Received) => boolean;
@@ -63,11 +65,16 @@ export class TestClient {
     });
   }
 
-  async initialize({ experimentalApi = false, optOut = [], name = 'test', cwd }: Introduction = {}): Promise<Received> {
+  async initialize({
+    experimentalApi = false,
+    optOut = [],
+    name = 'test',
+    ...heddle
+  }: Introduction = {}): Promise<Received> {
     const result = await this.request('initialize', {
       clientInfo: { name, title: null, version: '1' },
       capabilities: { experimentalApi, optOutNotificationMethods: optOut },
-      ...(cwd === undefined ? {} : { heddle: { cwd } }),
+      ...(Object.keys(heddle).length > 0 ? { heddle } : {}),
     });
     this.notify('initialized');
     return result;

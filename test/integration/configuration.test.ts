@@ -55,6 +55,41 @@ describe('a project', () => {
   });
 });
 
+describe('what a project gets wrong', () => {
+  test('is told to the client that works there, once, and to no other', async () => {
+    const server = await startApp();
+    const [client, other] = [await server.connect(), await server.connect()];
+    const file = join(server.workspace, '.heddle', 'config.toml');
+    await mkdir(join(server.workspace, '.heddle'));
+    await write(client, `projects."${server.workspace}".trust_level`, 'trusted');
+    await writeFile(file, 'model = "theirs"\nsandbox_mode = "danger-full-access"\napproval_policy = "never"\n');
+    await start(client);
+    const ignored = await client.notified('configWarning', ({ details }) => details?.includes(file));
+    expect(ignored.details).toContain('may not set sandbox_mode, approval_policy');
+    await start(client);
+    await writeFile(file, 'model = [broken\n');
+    await expect(start(client)).rejects.toThrow('failed to load configuration');
+    const broken = await client.notified('configWarning', ({ path }) => path === file);
+    expect(broken.range.start.line).toBe(1);
+    expect(client.news('configWarning')).toHaveLength(2);
+    await other.settled();
+    expect(other.news('configWarning')).toEqual([]);
+  });
+});
+
+describe('two documents in the file', () => {
+  test('are neither used nor written, and the place of the second is told', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const file = join(server.dataDirectory, 'config.yaml');
+    const text = 'backend: mock\nmodel: one\n---\nmodel: two\n';
+    await writeFile(file, text);
+    await expect(write(client, 'model', 'three')).rejects.toThrow(/config\.yaml:\d:1: a second document begins here/);
+    expect(await readFile(file, 'utf8')).toBe(text);
+    await expect(start(client)).rejects.toThrow(/a second document/);
+  });
+});
+
 describe('an edit from outside', () => {
   test('is noticed: what is wrong with it, and that loaded threads keep what they have', async () => {
     const server = await startApp();
@@ -71,6 +106,33 @@ describe('an edit from outside', () => {
     await put('backend: mock\nmodel: edited\n');
     await client.notified('configWarning', ({ summary }) => /loaded keep the settings/.test(summary));
     expect((await start(client)).model).toBe('edited');
+  });
+});
+
+describe('a file that is a link', () => {
+  test('is followed: edits of what it leads to are told, and that it leads elsewhere', async () => {
+    const server = await startApp();
+    const client = await server.connect();
+    const [file, elsewhere] = [join(server.dataDirectory, 'config.yaml'), await temporaryFolder()];
+    const put = (name: string, model: string) =>
+      writeFile(join(elsewhere, name), model === '' ? 'model: [\n' : `backend: mock\nmodel: ${model}\n`);
+    const lead = async (name: string) => {
+      await symlink(join(elsewhere, name), `${file}.new`);
+      await rename(`${file}.new`, file);
+    };
+    await start(client);
+    const told = (count: number) =>
+      client.message(() => client.news('configWarning').length >= count, `warning number ${count}`);
+    await put('one.yaml', 'one');
+    await lead('one.yaml');
+    await told(1);
+    await put('one.yaml', '');
+    await client.notified('configWarning', ({ summary }) => /Invalid/.test(summary));
+    await put('two.yaml', 'two');
+    await lead('two.yaml');
+    await client.message(() => /loaded keep/.test(client.news('configWarning').at(-1)?.summary), 'the second link');
+    await put('two.yaml', '');
+    await client.message(() => /Invalid/.test(client.news('configWarning').at(-1)?.summary), 'a broken target');
   });
 });
 

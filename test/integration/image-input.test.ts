@@ -37,6 +37,25 @@ async function started(config: object = {}) {
 }
 
 describe('input', () => {
+  test('a mention reaches the model with its path', async () => {
+    const { model, turn } = await started();
+    model.script(said('seen'));
+    await turn([{ type: 'mention', name: 'f', path: '/somewhere/f.ts' }, ...text('look')]);
+    expect(words(inputOf(model, 0))).toContain('[mention: f, at /somewhere/f.ts]');
+  });
+
+  test.each([
+    ['audio', { type: 'audio', url: 'data:audio/wav;base64,AAAA' }],
+    ['localAudio', { type: 'localAudio', path: '/somewhere/a.wav' }],
+  ])('%s is refused, as no model is given any', async (_type, part) => {
+    const { client, threadId } = await started();
+    const refused = await client.refusal('turn/start', { threadId, input: [part, ...text('listen')] });
+    expect(refused).toMatchObject({
+      code: -32602,
+      data: { input_error_code: 'unsupported_modality', modality: 'audio' },
+    });
+  });
+
   test('a file is shown as it was when the turn began, in later turns too', async () => {
     const { model, server, client, threadId, turn } = await started();
     const path = join(server.workspace, 'dot.png');

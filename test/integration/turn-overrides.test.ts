@@ -35,6 +35,19 @@ test('model, effort, folder, approvals and sandbox are adopted, told before the 
   await model.close();
 });
 
+test('an empty model, and an outputSchema that is none, are refused', async () => {
+  const { client, threadId, model } = await callingModel();
+  const start = { threadId, input: [{ type: 'text', text: 'hello' }] };
+  for (const [method, params] of [
+    ['turn/start', { ...start, model: '' }],
+    ['thread/start', { model: '' }],
+    ...['text', 7, true, []].map((outputSchema) => ['turn/start', { ...start, outputSchema }] as const),
+  ] as const)
+    expect(await client.refusal(method, params)).toMatchObject({ code: -32602 });
+  expect(model.requests).toEqual([]);
+  await model.close();
+});
+
 test('what changes nothing is not told; what cannot be is refused, and no turn begins', async () => {
   const { client, threadId, model } = await callingModel();
   model.script(stream(responses.say('hello')));

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { isAppError } from '../../base/errors.ts';
 import { throwIfAborted } from '../../base/signals.ts';
 import { turnError } from '../../model/turn.ts';
-import type { Backend, BackendEvent, ToolHost, TurnRequest } from '../backend.ts';
+import type { Backend, BackendEvent, OwnSettings, ToolHost, TurnRequest } from '../backend.ts';
 import type { ProviderAccess } from '../models/client.ts';
 import { concealing } from '../models/concealing.ts';
 import type { ModelHttp } from '../models/http.ts';
@@ -21,7 +21,7 @@ export type { ModelRoute, Retries };
 export interface RuntimeOptions {
   readonly name?: string;
   /** Asked at the start of each turn. Throws an AppError that says what to configure if there is no such provider. */
-  readonly route: (providerId: string) => ModelRoute | Promise<ModelRoute>;
+  readonly route: (providerId: string, own: OwnSettings | undefined) => ModelRoute | Promise<ModelRoute>;
   readonly models: Backend['models'];
   readonly clock?: Clock;
   /** In [0, 1): spreads the waits between attempts. */
@@ -43,9 +43,9 @@ export interface CatalogueSource extends Omit<CatalogueParts, 'listed'> {
 /** The runtime over HTTP: providers are looked up anew for each turn, so that a changed configuration counts at once. */
 export function createRuntimeBackend(options: {
   /** Throws an AppError that says what to configure if there is no such provider. */
-  readonly provider: (providerId: string) => Promise<ProviderSetup>;
+  readonly provider: (providerId: string, own: OwnSettings | undefined) => Promise<ProviderSetup>;
   /** Of the provider that new threads get, where no other one is named. Rejects as *invalid* when there is no such provider. */
-  readonly catalogue: (providerId: string | undefined) => Promise<CatalogueSource>;
+  readonly catalogue: (providerId: string | undefined, own: OwnSettings | undefined) => Promise<CatalogueSource>;
   readonly clock?: Clock;
 }): Backend {
   let made: Promise<ModelHttp> | undefined;
@@ -58,12 +58,12 @@ export function createRuntimeBackend(options: {
   const listings = new ListingCache(list, options.clock ?? systemClock);
   return createTurnRuntime({
     ...options,
-    async route(providerId) {
-      const { access, ...rest } = await options.provider(providerId);
+    async route(providerId, own) {
+      const { access, ...rest } = await options.provider(providerId, own);
       return { ...rest, client: modelClient(access, await http()), conceal: concealing(access) };
     },
-    async models({ provider, waitMs } = {}) {
-      const { access: accessOf, ...known } = await options.catalogue(provider);
+    async models({ provider, waitMs, own } = {}) {
+      const { access: accessOf, ...known } = await options.catalogue(provider, own);
       const access = waitMs === undefined && listings.isEmpty ? undefined : await accessOf();
       if (access === undefined) return catalogueOf({ ...known, listed: [] });
       const listed = waitMs === undefined ? listings.known(access) : await listings.get(access, waitMs);
@@ -100,7 +100,7 @@ async function* runTurn(
   const conversation = new Conversation(turn.context);
   let run: Run;
   try {
-    const route = await setup.route(turn.settings.modelProvider);
+    const route = await setup.route(turn.settings.modelProvider, turn.own);
     if (turn.outputSchema !== undefined && route.hasOutputSchemas === false) {
       yield [{ type: 'failed', error: turnError(noSchemas(turn.settings.modelProvider), 'badRequest') }];
       return;
@@ -131,6 +131,7 @@ const noSchemas = (provider: string): string =>
   `the provider ${provider} cannot hold its answers to a schema: leave outputSchema out, or choose another provider`;
 
 async function contextWindowOf(setup: Setup, turn: TurnRequest): Promise<number | null> {
-  const models = await setup.models({ provider: turn.settings.modelProvider });
-  return models.find((model) => model.id === turn.settings.model)?.contextWindow ?? null;
+  const { own, settings } = turn;
+  const models = await setup.models({ provider: settings.modelProvider, ...(own === undefined ? {} : { own }) });
+  return models.find((model) => model.id === settings.model)?.contextWindow ?? null;
 }

@@ -47,5 +47,6 @@ export function noteText(text: string): string {
 
 /** What stands for an input that has no form on the wire. */
 export function placeholder(input: { readonly type: string; readonly name?: string; readonly path?: string }): string {
-  return `[${input.type}: ${input.name ?? input.path ?? 'not shown'}]`;
+  const { name, path } = input;
+  return `[${input.type}: ${[name, path].filter((each) => each !== undefined).join(', at ') || 'not shown'}]`;
 }

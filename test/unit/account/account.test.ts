@@ -34,7 +34,7 @@ afterEach(async () => {
 async function connect(config: () => Promise<Config> = async () => Config().parse({})) {
   const sessions = new Sessions();
   const routes = [
-    ...handshakeHandlers({ sessions, version: '0', dataDirectory: folder }),
+    ...handshakeHandlers({ settingsOf: () => ({}), sessions, version: '0', dataDirectory: folder }),
     ...accountHandlers({ keys, sessions, config, installationId: () => installationId(folder) }),
   ];
   const router = new Router(routes, {

@@ -52,7 +52,7 @@ const model = (id: string, more: Partial<Model> = {}): Model => ({
 function connect(principal: Principal = localPrincipal, models: readonly Model[] = [], requirements?: Requirements) {
   const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'], requirements });
   const routes = [
-    ...configHandlers({ source, cwd: '/server', loadedThreads: () => [] }),
+    ...configHandlers({ tellOfFolder: () => {}, source, cwd: '/server', loadedThreads: () => [] }),
     ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
     ...permissionProfileHandlers({ config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source }),

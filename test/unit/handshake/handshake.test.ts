@@ -30,6 +30,7 @@ function start() {
     version: '9.8.7',
     dataDirectory: '/data',
     features: ['seq'],
+    settingsOf: (flags) => ({ flags }),
     onInitialized,
   });
   const router = new Router(routes, {
