@@ -33,6 +33,7 @@ import { isBelow } from './fs/containment.ts';
 import { denialsOf } from './fs/denials.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
+import { keptFolders } from './fs/protection.ts';
 import { capabilityHandlers } from './handshake/capabilities.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
 import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
@@ -88,6 +89,8 @@ export interface AppOptions extends RouterLimits {
   /** Goes before the configured one. */
   readonly backend?: BackendName;
   readonly clock?: Clock;
+  /** Home folders, and the folder with those of the system: no client removes them. Default: those of this machine. */
+  readonly kept?: { readonly homes: readonly string[]; readonly top: string };
   /** Whether commands can be confined here; default: found out by trying. */
   readonly sandbox?: () => Promise<SandboxState>;
   /** Opens the store of all threads; default: the durable one in the data directory. The app closes it. */
@@ -121,7 +124,7 @@ export interface App extends Closable {
  * the directory.
  */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { version, log, environment, cwd, clock = systemClock } = options;
+  const { version, log, environment, cwd, clock = systemClock, kept = keptFolders() } = options;
   const flags = [...(options.configFlags ?? []), ...(options.backend ? [`backend=${options.backend}`] : [])];
   const ownership = await takeOwnership({ directory: options.dataDirectory, version });
   const { directory } = ownership;
@@ -225,10 +228,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...{ clock, log, children, cwd, environment: programEnvironment, hidden: () => hidden, commits },
       remoteRoots: async () => (await current()).remote.roots,
       remoteDenials: async () => denialsOf(await current()),
-      protectedFolders: (tenant) => [
-        ...[homedir(), directory, cwd, ...latest.config.remote.roots],
-        ...workspacesOf(registry, tenant),
-      ],
+      protection: (tenant) => ({
+        folders: [...kept.homes, cwd, ...latest.config.remote.roots, ...workspacesOf(registry, tenant)],
+        ...{ ownFolder: directory, top: kept.top },
+      }),
     });
     const routes: Route[] = [
       ...capabilityHandlers({

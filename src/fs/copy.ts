@@ -7,7 +7,8 @@ import { AppError, codeOf } from '../base/errors.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { isInside } from './containment.ts';
 import { fsFault, partialFault, systemFault } from './fault.ts';
-import { enter, type Folder } from './folder.ts';
+import { type EntryName, enter, type Folder } from './folder.ts';
+import type { Protection } from './protection.ts';
 import type { Place, Reach } from './reach.ts';
 import { checkRegular } from './read-file.ts';
 import { type Commits, Replacement, statsOf, type Target, temporaryName } from './replacement.ts';
@@ -25,6 +26,7 @@ export interface CopyWishes {
 export interface CopyParts {
   readonly reach: Reach;
   readonly commits: Commits;
+  readonly protection: Protection;
   /**
    * A file that is being copied leaves what was there. A folder that was not there does not come to be; one that was keeps the
    * files that were finished.
@@ -47,7 +49,7 @@ export async function copy(wishes: CopyWishes, parts: CopyParts): Promise<readon
     if (!stats) throw systemFault('ENOENT', wishes.source);
     const walk: Walk = { ...parts, block: Buffer.allocUnsafeSlow(BLOCK), isFresh: false, skipped: [] };
     if (stats.isDirectory()) await copyFolder(source, wishes, stats.mode, walk);
-    else if (stats.isSymbolicLink()) await copyLinkTo(source, wishes, parts.reach);
+    else if (stats.isSymbolicLink()) await copyLinkTo(source, wishes, parts);
     else await copyFileTo(source, wishes, walk);
     return walk.skipped;
   } catch (error) {
@@ -57,10 +59,11 @@ export async function copy(wishes: CopyWishes, parts: CopyParts): Promise<readon
   }
 }
 
-async function copyLinkTo(source: Place, { destination }: CopyWishes, reach: Reach): Promise<void> {
-  const to = await reach.place(destination, 'entry');
+async function copyLinkTo(source: Place, { destination }: CopyWishes, parts: CopyParts): Promise<void> {
+  const to = await parts.reach.place(destination, 'entry');
   try {
-    await symlink(await readlink(source.path), to.path);
+    parts.protection.checkWritable(join(to.folder.path, to.name), destination);
+    await symlink(await readlink(source.path, 'buffer'), to.path);
   } catch (error) {
     throw fsFault(error, destination);
   } finally {
@@ -72,6 +75,7 @@ async function copyFileTo(source: Place, wishes: CopyWishes, walk: Walk): Promis
   const to = await walk.reach.place(wishes.destination, 'target');
   try {
     if (to.real === source.real) throw ontoItself('a file to itself');
+    walk.protection.checkWritable(join(to.folder.path, to.name), wishes.destination);
     const before = await statsOf(to.path);
     if (before) checkRegular(before, wishes.destination);
     await copyFile(source.path, wishes.source, to, walk, true);
@@ -91,6 +95,7 @@ async function copyFolder(source: Place, wishes: CopyWishes, mode: number, walk:
   const to = await walk.reach.place(destination, 'target');
   try {
     if (isInside(to.real, source.real)) throw ontoItself('a directory to itself or one of its descendants');
+    walk.protection.checkWritable(join(to.folder.path, to.name), destination);
     const before = await statsOf(to.path);
     if (before && !before.isDirectory()) throw systemFault('ENOTDIR', destination);
     if (before) await merge(source.folder, source.name, to.folder, to.name, walk).catch(brokenOff);
@@ -117,12 +122,12 @@ async function makeAside(source: Place, mode: number, to: Place, walk: Walk): Pr
   }
 }
 
-async function merge(from: Folder, fromName: string, to: Folder, toName: string, walk: Walk): Promise<void> {
+async function merge(from: Folder, fromName: EntryName, to: Folder, toName: EntryName, walk: Walk): Promise<void> {
   const source = await enter(from, fromName);
   try {
     const destination = await enter(to, toName);
     try {
-      for (const entry of await readdir(source.at('.'), { withFileTypes: true })) {
+      for (const entry of await readdir(source.at('.'), { withFileTypes: true, encoding: 'buffer' })) {
         throwIfAborted(walk.signal);
         await copyEntry(source, entry, destination, walk);
       }
@@ -134,15 +139,18 @@ async function merge(from: Folder, fromName: string, to: Folder, toName: string,
   }
 }
 
-async function copyEntry(source: Folder, entry: Dirent, destination: Folder, walk: Walk): Promise<void> {
+async function copyEntry(source: Folder, entry: Dirent<Buffer>, destination: Folder, walk: Walk): Promise<void> {
   const { name } = entry;
-  const shown = join(source.path, name);
+  const shown = join(source.path, name.toString());
   if (!walk.reach.holdsReal(shown)) throw systemFault('EACCES', shown);
+  const real = join(destination.path, name.toString());
+  walk.protection.checkWritable(real, real);
   try {
     if (entry.isDirectory()) await copyInnerFolder(source, name, destination, walk);
-    else if (entry.isSymbolicLink()) await replaceLink(await readlink(source.at(name)), destination, name, walk);
+    else if (entry.isSymbolicLink())
+      await replaceLink(await readlink(source.at(name), 'buffer'), destination, name, walk);
     else if (entry.isFile()) {
-      const target = { folder: destination, name, real: join(destination.path, name) };
+      const target = { folder: destination, name, real };
       await copyFile(source.at(name), shown, target, walk, false);
     } else if (walk.skipped.length < MAX_SKIPPED_SHOWN) walk.skipped.push(shown);
   } catch (error) {
@@ -150,7 +158,7 @@ async function copyEntry(source: Folder, entry: Dirent, destination: Folder, wal
   }
 }
 
-async function copyInnerFolder(source: Folder, name: string, destination: Folder, walk: Walk): Promise<void> {
+async function copyInnerFolder(source: Folder, name: Buffer, destination: Folder, walk: Walk): Promise<void> {
   const mode = (await statsOf(source.at(name)))?.mode;
   if (mode === undefined) return;
   const isNew = await mkdir(destination.at(name), 0o700).then(
@@ -164,7 +172,7 @@ async function copyInnerFolder(source: Folder, name: string, destination: Folder
   if (isNew) await chmod(destination.at(name), mode & 0o7777);
 }
 
-async function replaceLink(target: string, folder: Folder, name: string, { commits }: Walk): Promise<void> {
+async function replaceLink(target: Buffer, folder: Folder, name: Buffer, { commits }: Walk): Promise<void> {
   const own = temporaryName();
   const temporary = folder.at(own);
   const forget = commits.leftovers.note(join(folder.path, own));
@@ -179,7 +187,7 @@ async function replaceLink(target: string, folder: Folder, name: string, { commi
   }
 }
 
-async function copyFile(from: string, shown: string, target: Target, walk: Walk, isDurable: boolean): Promise<void> {
+async function copyFile(from: EntryName, shown: string, target: Target, walk: Walk, isDurable: boolean): Promise<void> {
   const file = await open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   try {
     const stats = await file.stat();

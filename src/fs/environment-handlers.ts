@@ -2,13 +2,11 @@
 
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { AppError } from '../base/errors.ts';
 import { shellCommand } from '../children/shell-command.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { environmentMethods } from './environment-methods.ts';
+import { checkEnvironment, isLocalEnvironment, unknownEnvironment } from './environments.ts';
 import type { Reaches } from './reach.ts';
-
-const LOCAL = 'local';
 
 export interface EnvironmentParts {
   readonly cwd: string;
@@ -18,10 +16,9 @@ export interface EnvironmentParts {
 }
 
 export function environmentHandlers({ cwd, shell, reaches }: EnvironmentParts): Route[] {
-  const unknown = (id: string): string => `unknown environment id \`${id}\``;
   return implement(environmentMethods, {
     environmentInfo: async ({ environmentId }, { session }) => {
-      if (environmentId !== LOCAL) throw new AppError('notFound', unknown(environmentId), { environmentId });
+      checkEnvironment(environmentId);
       const [path] = shellCommand('', shell);
       const reach = await reaches.of(session.principal);
       return {
@@ -30,6 +27,8 @@ export function environmentHandlers({ cwd, shell, reaches }: EnvironmentParts): 
       };
     },
     environmentStatus: async ({ environmentId }) =>
-      environmentId === LOCAL ? { status: 'ready' } : { status: 'unknown', error: unknown(environmentId) },
+      isLocalEnvironment(environmentId)
+        ? { status: 'ready' }
+        : { status: 'unknown', error: unknownEnvironment(environmentId) },
   });
 }

@@ -8,6 +8,7 @@ import type { Route } from '../rpc/router.ts';
 import type { IsDenied } from './denials.ts';
 import { environmentHandlers } from './environment-handlers.ts';
 import { fsHandlers } from './handlers.ts';
+import { Protection, type ProtectionParts } from './protection.ts';
 import { RankingThread } from './ranking-thread.ts';
 import { createReaches } from './reach.ts';
 import type { Commits } from './replacement.ts';
@@ -28,8 +29,8 @@ export interface FilesParts {
   readonly hidden: () => readonly string[];
   /** What they may not touch of it either; undefined: nothing. */
   readonly remoteDenials: () => Promise<IsDenied | undefined>;
-  /** Folders that are never removed. */
-  readonly protectedFolders: (tenant: string) => readonly string[];
+  /** What is never removed or written. */
+  readonly protection: (tenant: string) => ProtectionParts;
   readonly commits: Commits;
 }
 
@@ -44,7 +45,10 @@ export function createFiles(parts: FilesParts): Files {
   const thread = new RankingThread(clock);
   return {
     routes: [
-      ...fsHandlers({ reaches, protectedFolders: parts.protectedFolders, commits: parts.commits }),
+      ...fsHandlers({
+        ...{ reaches, commits: parts.commits },
+        protection: (tenant) => new Protection(parts.protection(tenant)),
+      }),
       ...watchHandlers({ reaches, clock }),
       ...searchHandlers({ reaches, thread, log, cwd, list: { children, environment } }),
       ...environmentHandlers({ reaches, cwd, shell: environment.SHELL }),

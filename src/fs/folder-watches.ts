@@ -7,6 +7,8 @@ import { openFolder } from './folder.ts';
 
 /** In the whole process; the system has some two hundred thousand for all programs of a user, or less. */
 const MAX_FOLDERS = 32_768;
+/** So many events without a pause, and the folders that they came from are watched no longer: others wait meanwhile. */
+const MAX_BURST = 4_096;
 /** How many events the system keeps when it does not say. */
 const USUAL_QUEUE = 16_384;
 
@@ -17,6 +19,8 @@ export interface FolderListener {
   gone(): void;
   /** The system may have dropped events. */
   overflowed(): void;
+  /** More came than can be read beside other work: the watch has been closed. Whoever begins another one waits first. */
+  flooded(): void;
 }
 
 export interface FolderWatch {
@@ -27,6 +31,8 @@ export interface FolderWatch {
 
 export class FolderWatches {
   readonly #listeners = new Map<FSWatcher, FolderListener>();
+  /** Whose events came since the loop last had its turn. */
+  readonly #heard = new Set<FSWatcher>();
   #eventsInBurst = 0;
 
   /**
@@ -43,10 +49,7 @@ export class FolderWatches {
       this.#listen(watcher, listener);
       return {
         path: folder.path,
-        close: () => {
-          this.#listeners.delete(watcher);
-          watcher.close();
-        },
+        close: () => this.#close(watcher),
       };
     } catch (error) {
       const code = codeOf(error);
@@ -64,7 +67,8 @@ export class FolderWatches {
     this.#listeners.set(watcher, listener);
     watcher.on('change', (kind, name) => {
       if (!this.#listeners.has(watcher)) return;
-      this.#count();
+      if (this.#isBurst(watcher)) this.#flooded();
+      if (!this.#listeners.has(watcher)) return;
       if (typeof name !== 'string') listener.overflowed();
       else if (name !== '.') listener.changed(name, kind === 'rename');
       else if (kind === 'rename') listener.gone();
@@ -72,12 +76,34 @@ export class FolderWatches {
     watcher.on('error', () => listener.gone());
   }
 
-  /** A full queue is read in one go: so many events without a pause mean that some may have been dropped. */
-  #count(): void {
+  /**
+   * All that there is is read in one go, for as long as somebody is quick enough to add to it. A queue half full means as well
+   * that some may have been dropped.
+   */
+  #isBurst(watcher: FSWatcher): boolean {
+    this.#heard.add(watcher);
     this.#eventsInBurst += 1;
-    if (this.#eventsInBurst === 1) setImmediate(() => (this.#eventsInBurst = 0));
-    if (this.#eventsInBurst !== Math.floor(queueLength() / 2)) return;
-    for (const each of new Set(this.#listeners.values())) each.overflowed();
+    if (this.#eventsInBurst === 1) setImmediate(() => this.#calm());
+    return this.#eventsInBurst === Math.min(MAX_BURST, Math.floor(queueLength() / 2));
+  }
+
+  #flooded(): void {
+    const [heard, all] = [new Set(this.#heard), [...this.#listeners]];
+    this.#calm();
+    for (const watcher of heard) this.#close(watcher);
+    for (const [watcher, listener] of all)
+      if (heard.has(watcher)) listener.flooded();
+      else listener.overflowed();
+  }
+
+  #calm(): void {
+    this.#eventsInBurst = 0;
+    this.#heard.clear();
+  }
+
+  #close(watcher: FSWatcher): void {
+    this.#listeners.delete(watcher);
+    watcher.close();
   }
 }
 

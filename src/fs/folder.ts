@@ -2,7 +2,7 @@
 
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { type Closable, closeOnce } from '../base/close.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
@@ -10,21 +10,26 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 /** Whether paths can begin at an open folder here. */
 export const HOLDS_FOLDERS = process.platform === 'linux';
 
+/** The name of an entry: bytes where it may be no text. */
+export type EntryName = string | Buffer;
+
 export interface Folder extends Closable {
   /** Where it lies, links resolved, as known when it was opened. */
   readonly path: string;
   /** A path for the system that leads to an entry of this folder; `.` is the folder itself. */
   at(name: string): string;
+  at(name: EntryName): EntryName;
   /** Settles when what was put into it is on disk. */
   sync(): Promise<void>;
 }
 
 /** Opens a folder; its last part may not be a link. Rejects with the error of the system. */
-export async function openFolder(path: string): Promise<Folder> {
+export async function openFolder(path: EntryName): Promise<Folder> {
   const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!HOLDS_FOLDERS) {
     await handle.close();
-    return { path, at: (name) => join(path, name), sync: async () => {}, close: async () => {} };
+    const text = path.toString();
+    return { path: text, at: entriesOf(text), sync: async () => {}, close: async () => {} };
   }
   try {
     return await held(handle);
@@ -37,12 +42,24 @@ export async function openFolder(path: string): Promise<Folder> {
 async function held(handle: FileHandle): Promise<Folder> {
   const own = `/proc/self/fd/${handle.fd}`;
   const path = await readlink(own);
-  return { path, at: (name) => `${own}/${name}`, sync: () => handle.sync(), close: closeOnce(() => handle.close()) };
+  return { path, at: entriesOf(own), sync: () => handle.sync(), close: closeOnce(() => handle.close()) };
 }
 
 /** Opens a folder in a folder. */
-export async function enter(folder: Folder, name: string): Promise<Folder> {
-  return openFolder(folder.at(checkedName(name)));
+export async function enter(folder: Folder, name: EntryName): Promise<Folder> {
+  // Every byte is one letter here, so that what is checked is what is opened.
+  checkedName(typeof name === 'string' ? name : name.toString('latin1'));
+  return openFolder(folder.at(name));
+}
+
+/** Paths of entries, in bytes for a name that is given in bytes. */
+function entriesOf(folder: string): Folder['at'] {
+  function at(name: string): string;
+  function at(name: EntryName): EntryName;
+  function at(name: EntryName): EntryName {
+    return typeof name === 'string' ? `${folder}/${name}` : Buffer.concat([Buffer.from(`${folder}/`), name]);
+  }
+  return at;
 }
 
 /** A part of a path never leads out of its folder. */

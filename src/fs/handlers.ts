@@ -6,6 +6,7 @@ import { copy } from './copy.ts';
 import { createDirectory } from './create-directory.ts';
 import { metadataOf, readDirectory } from './metadata.ts';
 import { fsMethods } from './methods.ts';
+import type { Protection } from './protection.ts';
 import { QuickReads } from './quick-reads.ts';
 import type { Reach, Reaches } from './reach.ts';
 import { readFile } from './read-file.ts';
@@ -16,25 +17,30 @@ import { writeFile } from './write-file.ts';
 
 export interface FsParts {
   readonly reaches: Reaches;
-  /** Folders that are never removed: homes, workspaces, our data. */
-  readonly protectedFolders: (tenant: string) => readonly string[];
+  readonly protection: (tenant: string) => Protection;
   readonly commits: Commits;
 }
 
-export function fsHandlers({ reaches, protectedFolders, commits }: FsParts): Route[] {
+export function fsHandlers({ reaches, protection, commits }: FsParts): Route[] {
   const gates = new ReadGates();
   const quick = new QuickReads();
   const reachOf = ({ session }: Context): Promise<Reach> => reaches.of(session.principal);
+
+  const protectionOf = ({ session }: Context): Protection => protection(session.principal.tenant);
 
   return implement(fsMethods, {
     fsReadFile: async (params, context) =>
       readFile(params.path, params, { reach: await reachOf(context), admit: gates.admission(context), quick }),
 
     fsWriteFile: async (params, context) =>
-      writeFile(params, { session: context.session, reach: await reachOf(context), commits }),
+      writeFile(params, {
+        ...{ session: context.session, reach: await reachOf(context) },
+        ...{ commits, protection: protectionOf(context) },
+      }),
 
     fsCreateDirectory: async ({ path, recursive }, context) => {
-      await createDirectory(path, recursive ?? true, await reachOf(context));
+      const parts = { reach: await reachOf(context), protection: protectionOf(context) };
+      await createDirectory(path, recursive ?? true, parts);
       return {};
     },
 
@@ -46,7 +52,7 @@ export function fsHandlers({ reaches, protectedFolders, commits }: FsParts): Rou
       const wishes = {
         isRecursive: recursive ?? true,
         isForced: force ?? true,
-        protectedFolders: protectedFolders(context.session.principal.tenant),
+        protection: protectionOf(context),
       };
       await remove(path, wishes, await reachOf(context), context.signal);
       return {};
@@ -56,7 +62,7 @@ export function fsHandlers({ reaches, protectedFolders, commits }: FsParts): Rou
       const wishes = { source: sourcePath, destination: destinationPath, isRecursive: recursive ?? false };
       const reach = await reachOf(context);
       const skipped = await cancellable(context, copyId ?? undefined, (signal) =>
-        copy(wishes, { reach, commits, signal }),
+        copy(wishes, { reach, commits, protection: protectionOf(context), signal }),
       );
       return skipped.length > 0 ? { skippedPaths: [...skipped] } : {};
     },

@@ -8,6 +8,10 @@ import { Changes, type ChangesParts } from './changes.ts';
 import type { FolderWatch, FolderWatches } from './folder-watches.ts';
 import { WatchedTree } from './watched-tree.ts';
 
+/** How long a watch pauses when more changes than can be followed; twice as long each time until it is calm. */
+export const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 8_000;
+
 export interface PathWatchParts extends ChangesParts {
   readonly watches: FolderWatches;
   readonly isRecursive: boolean;
@@ -34,6 +38,10 @@ export class PathWatch implements Closable {
   #attaching: Promise<void> | undefined;
   #isStale = false;
   #isClosed = false;
+  #isPaused = false;
+  #pauseMs = FIRST_PAUSE_MS;
+  #resumedAt = Number.NEGATIVE_INFINITY;
+  #stopPause = () => {};
 
   private constructor(path: string, parts: PathWatchParts) {
     this.#path = path;
@@ -59,10 +67,34 @@ export class PathWatch implements Closable {
 
   readonly close = closeOnce(async () => {
     this.#isClosed = true;
+    this.#stopPause();
     this.#changes.close();
+    this.#letGo();
+  });
+
+  /** More changes than can be followed: nothing is watched for a while, then all is looked at anew. */
+  #pause(): void {
+    if (this.#isPaused || this.#isClosed) return;
+    const { clock } = this.#parts;
+    const wasCalm = clock.elapsed() - this.#resumedAt > LONGEST_PAUSE_MS;
+    this.#pauseMs = wasCalm ? FIRST_PAUSE_MS : Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    this.#isPaused = true;
+    this.#letGo();
+    this.#changes.rescan();
+    this.#stopPause = clock.timer(this.#pauseMs, () => {
+      this.#isPaused = false;
+      this.#resumedAt = clock.elapsed();
+      this.#reattach();
+    });
+  }
+
+  #letGo(): void {
     this.#above?.close();
     this.#tree?.close();
-  });
+    this.#above = undefined;
+    this.#tree = undefined;
+    this.#identity = undefined;
+  }
 
   /** Looks again at what the path is; a call during that makes it look once more. */
   #reattach(): void {
@@ -75,7 +107,7 @@ export class PathWatch implements Closable {
   }
 
   async #attachWhileStale(): Promise<void> {
-    while (this.#isStale && !this.#isClosed) {
+    while (this.#isStale && !this.#isClosed && !this.#isPaused) {
       this.#isStale = false;
       await this.#attach(false);
     }
@@ -84,6 +116,7 @@ export class PathWatch implements Closable {
   async #attach(isFirst: boolean): Promise<void> {
     await this.#watchAbove();
     const identity = await identityOf(this.#path);
+    if (this.#isPaused || this.#isClosed) return;
     const before = this.#identity;
     this.#identity = identity;
     if (identity && before && identity.inode === before.inode && identity.device === before.device) return;
@@ -101,19 +134,20 @@ export class PathWatch implements Closable {
       isRecursive,
       accepts,
       gone: () => this.#reattach(),
+      flooded: () => this.#pause(),
       ...(maxFolders === undefined ? {} : { maxFolders }),
     });
+    this.#tree = tree;
     try {
       await tree.start();
     } catch (error) {
       tree.close();
+      if (this.#tree === tree) this.#tree = undefined;
       if (isFirst || isAppError(error, 'unavailable')) throw error;
       this.#isStale = true; // gone again
       this.#identity = undefined;
       return;
     }
-    if (this.#isClosed) tree.close();
-    else this.#tree = tree;
     if (!isFirst) this.#changes.rescan(); // its content is another one
   }
 
@@ -143,6 +177,7 @@ export class PathWatch implements Closable {
         this.#changes.rescan();
         this.#reattach();
       },
+      flooded: () => this.#pause(),
     };
     try {
       const above = await this.#parts.watches.open(folder, listener, () => true);

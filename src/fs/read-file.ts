@@ -6,6 +6,7 @@ import { sha256 } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
 import { ReadyResult } from '../rpc/router.ts';
 import { fsFault, systemFault } from './fault.ts';
+import type { EntryName } from './folder.ts';
 import type { QuickReads } from './quick-reads.ts';
 import type { Reach } from './reach.ts';
 
@@ -66,7 +67,7 @@ export async function readFile(path: string, wishes: ReadWishes, parts: ReadPart
 }
 
 /** The version of what a path leads to, read in blocks; undefined when there is nothing. The path must not be a link. */
-export async function versionAt(path: string): Promise<string | undefined> {
+export async function versionAt(path: EntryName): Promise<string | undefined> {
   const file = await opened(path, READ | constants.O_NOFOLLOW).catch((error) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return undefined;
     throw error;
@@ -117,7 +118,7 @@ function regular(file: number, path: string): Stats {
   throw new AppError('invalid', `path \`${path}\` is not a file`, { kind, path });
 }
 
-function opened(path: string, flags: number): Promise<number> {
+function opened(path: EntryName, flags: number): Promise<number> {
   return new Promise((resolve, reject) => {
     open(path, flags, (error, file) => (error ? reject(error) : resolve(file)));
   });

@@ -8,7 +8,7 @@ import type { Closable } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
 import type { Leftovers } from '../base/leftovers.ts';
 import type { Queues } from '../rpc/queues.ts';
-import type { Folder } from './folder.ts';
+import type { EntryName, Folder } from './folder.ts';
 import { checkRegular, versionAt } from './read-file.ts';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
@@ -19,7 +19,7 @@ export const NO_FILE = 'none';
 /** The entry of an open folder that is replaced. */
 export interface Target {
   readonly folder: Folder;
-  readonly name: string;
+  readonly name: EntryName;
   /** The real path: one at a time is put there. */
   readonly real: string;
 }
@@ -158,7 +158,7 @@ export class Replacement implements Closable {
 }
 
 /** Of the entry itself; undefined when there is none. */
-export async function statsOf(path: string): Promise<Stats | undefined> {
+export async function statsOf(path: EntryName): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {

@@ -2,25 +2,31 @@
 
 import { lstat, readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAppError } from '../base/errors.ts';
 import type { Changes } from './changes.ts';
 import type { FolderWatch, FolderWatches } from './folder-watches.ts';
 import { Ignored, isIgnoreFile } from './ignored.ts';
+import { Looks } from './looks.ts';
 import { isTemporaryName } from './replacement.ts';
 
 /** Of one watch. */
 export const MAX_TREE_FOLDERS = 8_192;
 /** How many folders are looked into at once. */
 const AT_ONCE = 16;
+/** How many entries are gone through before others have their turn. */
+const SLICE = 256;
 
 export interface TreeParts {
-  readonly watches: FolderWatches;
-  readonly changes: Changes;
+  readonly watches: Pick<FolderWatches, 'open'>;
+  readonly changes: Pick<Changes, 'add' | 'rescan'>;
   readonly isRecursive: boolean;
   /** Whether a real path may be told about. */
   readonly accepts: (real: string) => boolean;
   /** The top itself has gone. */
   readonly gone: () => void;
+  /** More changes come than can be followed: this tree follows none any more, and is to be closed. */
+  readonly flooded: () => void;
   readonly maxFolders?: number;
 }
 
@@ -34,6 +40,7 @@ export class WatchedTree {
   readonly #parts: TreeParts;
   readonly #folders = new Map<string, Watched>();
   readonly #entering = new Set<string>();
+  readonly #looks: Looks;
   #ignored: Promise<Ignored>;
   #opening = 0;
   #isClosed = false;
@@ -43,6 +50,10 @@ export class WatchedTree {
     this.#top = top;
     this.#parts = parts;
     this.#ignored = Ignored.below(top);
+    this.#looks = new Looks({
+      look: (path) => (path === top ? this.#rulesChanged() : this.#lookAt(path)),
+      tooMany: () => parts.flooded(),
+    });
   }
 
   /** False when there were more folders than may be watched. */
@@ -57,6 +68,7 @@ export class WatchedTree {
 
   close(): void {
     this.#isClosed = true;
+    this.#looks.close();
     for (const { watch } of this.#folders.values()) watch.close();
     this.#folders.clear();
   }
@@ -102,6 +114,7 @@ export class WatchedTree {
         changed: (name: string, isEntry: boolean) => this.#changed(folder, name, isEntry),
         gone: () => this.#gone(folder),
         overflowed: () => changes.rescan(),
+        flooded: () => this.#parts.flooded(),
       };
       const watch = await watches.open(folder, listener, accepts);
       const { ino } = await lstat(folder);
@@ -121,7 +134,9 @@ export class WatchedTree {
   async #foldersIn(folder: string, isNew: boolean): Promise<string[]> {
     const found: string[] = [];
     const ignored = await this.#ignored;
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    for (const [index, entry] of (await readdir(folder, { withFileTypes: true })).entries()) {
+      if (index % SLICE === SLICE - 1) await nextTurn();
+      if (this.#isClosed) return [];
       const path = join(folder, entry.name);
       if (isNew) this.#tell(path, entry.name);
       if (this.#parts.isRecursive && entry.isDirectory() && this.#parts.accepts(path) && !(await ignored.has(path)))
@@ -131,11 +146,13 @@ export class WatchedTree {
   }
 
   #changed(folder: string, name: string, isEntry: boolean): void {
+    if (this.#isClosed) return;
     const path = join(folder, name);
     this.#tell(path, name);
     if (!this.#parts.isRecursive) return;
-    if (isIgnoreFile(name)) void this.#rulesChanged();
-    if (isEntry) void this.#lookAt(path);
+    // Nothing tells of the top as an entry: its name stands for the rules.
+    if (isIgnoreFile(name)) this.#looks.add(this.#top);
+    if (isEntry) this.#looks.add(path);
   }
 
   #tell(path: string, name: string): void {
@@ -168,8 +185,10 @@ export class WatchedTree {
   async #rulesChanged(): Promise<void> {
     this.#ignored = Ignored.below(this.#top);
     const ignored = await this.#ignored;
-    for (const path of [...this.#folders.keys()])
+    for (const [index, path] of [...this.#folders.keys()].entries()) {
+      if (index % SLICE === SLICE - 1) await nextTurn();
       if (path !== this.#top && (await ignored.has(path))) this.#forget(path);
+    }
     for (const path of [...this.#folders.keys()]) {
       if (this.#isClosed) return;
       const inner = await this.#foldersIn(path, false).catch(() => []);

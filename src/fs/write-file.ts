@@ -1,11 +1,13 @@
 // Writing files, whole or in pieces that are kept aside until the last one has come.
 
+import { join } from 'node:path';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
 import type { Params, ResultInput } from '../rpc/declare.ts';
 import type { Session } from '../rpc/session.ts';
 import { fsFault } from './fault.ts';
 import type { fsWriteFile } from './methods.ts';
+import type { Protection } from './protection.ts';
 import type { Place, Reach } from './reach.ts';
 import { decoded } from './read-file.ts';
 import { type Commits, Replacement } from './replacement.ts';
@@ -26,6 +28,7 @@ export interface WriteParts {
   readonly session: Session;
   readonly reach: Reach;
   readonly commits: Commits;
+  readonly protection: Protection;
 }
 
 export async function writeFile(params: WriteParams, parts: WriteParts): Promise<Written> {
@@ -74,9 +77,10 @@ async function writePiece(params: WriteParams, offset: number, data: Buffer, par
   }
 }
 
-async function begin(path: string, { reach, commits }: WriteParts): Promise<Upload> {
+async function begin(path: string, { reach, commits, protection }: WriteParts): Promise<Upload> {
   const place = await reach.place(path, 'target');
   try {
+    protection.checkWritable(join(place.folder.path, place.name), path);
     const replacement = await Replacement.begin(place, commits);
     const close = closeOnce(async () => {
       await replacement.close();

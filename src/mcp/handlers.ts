@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
 import { deferred } from '../base/signals.ts';
+import { checkEnvironment } from '../fs/environments.ts';
 import type { ThreadId } from '../model/ids.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
 import { refusalOf } from './call.ts';
@@ -44,8 +45,9 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
   };
 
   return implement(mcpMethods, {
-    mcpServerStatusList: async (params, context) =>
-      withSet(context, params.threadId, async (set) => {
+    mcpServerStatusList: async (params, context) => {
+      checkEnvironment(params.environmentId);
+      return withSet(context, params.threadId, async (set) => {
         await set.start();
         const isOfThread = Boolean(params.threadId);
         const wanted = set.entries.filter(({ server }) => !params.serverName || server.name === params.serverName);
@@ -58,9 +60,11 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
           return statusOf(entry, resources, { isOfThread, isLoggedIn: await servers.isLoggedIn(entry.server) });
         };
         return { ...page, data: await Promise.all(page.data.map(statusWith)) };
-      }),
+      });
+    },
 
     mcpServerToolCall: async (params, context) => {
+      checkEnvironment(params.environmentId);
       const set = await ofThread(context, params.threadId);
       const call = {
         tool: params.tool,
@@ -78,8 +82,9 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
       };
     },
 
-    mcpServerResourceRead: async (params, context) =>
-      withSet(context, params.threadId, async (set) => {
+    mcpServerResourceRead: async (params, context) => {
+      checkEnvironment(params.environmentId);
+      return withSet(context, params.threadId, async (set) => {
         const { signal } = context;
         const read = set.read(params.server, signal, (connection) =>
           connection.readResource(params.uri, params._meta ?? undefined, signal),
@@ -88,9 +93,12 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
           throw errorOfServer(error);
         });
         return { contents: [...contents], originCallId: null };
-      }),
+      });
+    },
 
-    mcpServerOauthLogin: async ({ name, threadId, scopes, timeoutSecs, clientRegistration }, context) => {
+    mcpServerOauthLogin: async (params, context) => {
+      const { name, threadId, scopes, timeoutSecs, clientRegistration } = params;
+      checkEnvironment(params.environmentId);
       const { session, afterReply } = context;
       const set = threadId ? await ofThread(context, threadId) : undefined;
       await set?.start();

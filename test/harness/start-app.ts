@@ -18,7 +18,7 @@ import { lineSocketWire, memoryWire, streamsWire, type Wire, webSocketWire } fro
 export const TRANSPORTS = ['memory', 'stdio', 'unix', 'unix-lines', 'websocket'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-export interface StartOptions extends Pick<AppOptions, 'clock' | 'sandbox' | 'openHistory' | 'requirements'> {
+export interface StartOptions extends Pick<AppOptions, 'clock' | 'sandbox' | 'openHistory' | 'requirements' | 'kept'> {
   /** A model server stands for the runtime backend, with this provider. Default: mock. */
   readonly backend?: 'mock' | 'unavailable' | ModelServer;
   /** Settings of the configuration file. */
@@ -159,7 +159,7 @@ class Served {
   }
 
   async start(): Promise<void> {
-    const { clock, sandbox, openHistory, requirements, log } = this.#options;
+    const { clock, sandbox, openHistory, requirements, kept, log } = this.#options;
     this.app = await createApp({
       dataDirectory: this.#dataDirectory,
       cwd: this.#workspace,
@@ -170,6 +170,7 @@ class Served {
       ...(clock ? { clock } : {}),
       ...(sandbox ? { sandbox } : {}),
       ...(openHistory ? { openHistory } : {}),
+      ...(kept ? { kept } : {}),
       ...(requirements ? { requirements } : {}),
     });
     const transport = this.#options.transport ?? 'memory';

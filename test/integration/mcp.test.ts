@@ -276,3 +276,21 @@ test('a reload starts what is new, tries again what failed, and leaves the rest 
   expect(data.map(({ name }: { name: string }) => name)).toEqual(['broken', 'demo', 'demo2', 'off']);
   await server.close();
 });
+
+test('another environment is unknown, never taken for this machine', async () => {
+  const { client, threadId } = await started();
+  const elsewhere = { environmentId: 'elsewhere', threadId };
+  const calls: [string, object][] = [
+    ['mcpServerStatus/list', elsewhere],
+    ['mcpServer/tool/call', { ...elsewhere, server: 'demo', tool: 'echo', arguments: { text: 'hi' } }],
+    ['mcpServer/resource/read', { ...elsewhere, server: 'demo', uri: 'demo://hello' }],
+    ['mcpServer/oauth/login', { ...elsewhere, name: 'demo' }],
+  ];
+  for (const [method, params] of calls) {
+    const { code, message, data } = await client.refusal(method, params);
+    expect([method, code, message]).toEqual([method, -32004, 'unknown environment id `elsewhere`']);
+    expect(data).toMatchObject({ environmentId: 'elsewhere' });
+  }
+  const here = { environmentId: 'local', threadId };
+  expect((await client.request('mcpServerStatus/list', here)).data).toHaveLength(3);
+});

@@ -1,14 +1,17 @@
 // Watches of paths: bounded in folders, and given back.
 
-import { rmSync } from 'node:fs';
+import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { type Deferred, deferred } from '../../../src/base/signals.ts';
+import { GATHER_MS } from '../../../src/fs/changes.ts';
 import { FolderWatches } from '../../../src/fs/folder-watches.ts';
-import { PathWatch } from '../../../src/fs/path-watch.ts';
+import { FIRST_PAUSE_MS, PathWatch } from '../../../src/fs/path-watch.ts';
+import { eventually } from '../children/waiting.ts';
+import { ManualClock } from '../transports/manual-clock.ts';
 
 let folder: string;
 let watches: FolderWatches;
@@ -84,3 +87,35 @@ test('a burst that may have filled the queue of the system is told as one', asyn
   expect((await told.promise).rescan).toBe(true);
   await watch.close();
 });
+
+test.each([true, false])(
+  'more than can be followed ends the watch for a while (recursive: %s)',
+  async (isRecursive) => {
+    const clock = new ManualClock();
+    const all: { readonly paths: readonly string[]; readonly rescan: boolean }[] = [];
+    const watch = await PathWatch.start(folder, {
+      ...{ watches, clock, isRecursive, accepts: () => true, acceptsAbove: () => true, hasRoom: async () => {} },
+      tell: (paths, rescan) => all.push({ paths, rescan }),
+    });
+    const isTold = (what: string, look: () => boolean) =>
+      eventually(what, async () => {
+        clock.advance(GATHER_MS);
+        return look();
+      });
+    // Without giving the loop a chance to read.
+    for (let index = 0; index < 1_500; index += 1) {
+      writeFileSync(join(folder, 'a'), '');
+      unlinkSync(join(folder, 'a'));
+    }
+    await eventually('the end of the watch', async () => watches.size === 0);
+    await isTold('that much was missed', () => all.length > 0);
+    expect(all).toEqual([{ paths: [], rescan: true }]);
+    clock.advance(FIRST_PAUSE_MS);
+    await eventually('the watch', async () => watches.size === 2);
+    await isTold('that all is to be looked at', () => all.length > 1);
+    expect(all[1]?.rescan).toBe(true);
+    writeFileSync(join(folder, 'b'), '');
+    await isTold('a single change', () => all.some(({ paths }) => paths.includes(join(folder, 'b'))));
+    await watch.close();
+  },
+);
