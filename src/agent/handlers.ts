@@ -31,7 +31,10 @@ export function modelHandlers({ models, config }: ModelHandlerOptions): Route[] 
       const wanted = all.filter(
         (model) => (params.includeHidden || !model.hidden) && (provider === undefined || model.provider === provider),
       );
-      const { data, nextCursor } = pageOf(wanted, params);
+      const { data, nextCursor } = pageOf(wanted, params, {
+        scope: ['model/list'],
+        keyOf: (model) => JSON.stringify([model.provider, model.id]),
+      });
       return { data: data.map(shown), nextCursor };
     },
     modelProviderList: async (_params, { session }) => {

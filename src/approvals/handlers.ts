@@ -39,7 +39,7 @@ export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[
         const { description = null, reason } = judged(id, loaded, config, session.principal.isLocal);
         return { id, description: DESCRIPTIONS.get(id) ?? description, allowed: reason === null, reason };
       });
-      return pageOf(profiles, params);
+      return pageOf(profiles, params, { scope: ['permissionProfile/list'], keyOf: ({ id }) => id });
     },
   });
 }

@@ -15,7 +15,10 @@ export interface CatalogueParts {
 }
 
 export function catalogueHandlers({ cwd, loadedThreads }: CatalogueParts): Route[] {
-  const nothing = async (page: PageRequest) => ({ data: pageOf<never>([], page).data, nextCursor: null });
+  const nothing = async (page: PageRequest) => ({
+    data: pageOf<never>([], page, { scope: [], keyOf: () => '' }).data,
+    nextCursor: null,
+  });
   return implement(catalogueMethods, {
     hooksList: async ({ cwds }, { session }) => ({
       data: foldersOf(cwds, session.client.cwd ?? cwd).map((folder) => ({

@@ -181,7 +181,7 @@ export class PathWatch implements Closable {
     };
     try {
       const above = await this.#parts.watches.open(folder, listener, () => true);
-      if (this.#isClosed) above.close();
+      if (this.#isClosed || this.#isPaused) above.close();
       else this.#above = above;
       return true;
     } catch (error) {

@@ -51,7 +51,10 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
         await set.start();
         const isOfThread = Boolean(params.threadId);
         const wanted = set.entries.filter(({ server }) => !params.serverName || server.name === params.serverName);
-        const page = pageOf(wanted, params);
+        const page = pageOf(wanted, params, {
+          scope: ['mcpServerStatus/list', params.threadId ?? ''],
+          keyOf: ({ server }) => server.name,
+        });
         const statusWith = async (entry: SetEntry) => {
           const { connection } = entry;
           if (!isOfThread) await soon(connection?.begun ?? Promise.resolve(), undefined);

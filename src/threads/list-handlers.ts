@@ -43,7 +43,7 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
     },
     threadLoadedList: async (params, { session }) => {
       const ids = registry.loadedIds(session.principal.tenant);
-      const { data, nextCursor } = pageOf(ids, params);
+      const { data, nextCursor } = pageOf(ids, params, { scope: ['thread/loaded/list'], keyOf: (id) => id });
       return { data: [...data], nextCursor };
     },
     threadTurnsList: async (params, context) =>

@@ -38,7 +38,7 @@ export function queueHandlers(registry: ThreadRegistry, settings: SettingsParts)
 
     threadQueueList: async (params, context) => {
       const { meta } = await stored(context, params.threadId);
-      return queuePage(meta.queue, params);
+      return queuePage(meta.queue, params, params.threadId);
     },
 
     threadQueueUpdate: async (params, context) => {

@@ -1,7 +1,7 @@
 // Pure: pages of a thread's queue that fit into a frame, and how large a queue may become.
 
 import { AppError } from '../base/errors.ts';
-import { type Page, type PageRequest, pageOf } from '../base/page.ts';
+import { cursorAt, type Page, type PageRequest, pageOf } from '../base/page.ts';
 import type { QueuedSubmission } from '../model/thread.ts';
 
 /** Bytes of JSON after which a page ends. */
@@ -12,15 +12,22 @@ const MAX_QUEUE_BYTES = 8 * 1024 * 1024;
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** As many entries as a page takes, at least one. Throws as *invalid* on a cursor that no page has given. */
-export function queuePage(queue: readonly QueuedSubmission[], request: PageRequest): Page<QueuedSubmission> {
-  const page = pageOf(queue, request);
+export function queuePage(
+  queue: readonly QueuedSubmission[],
+  request: PageRequest,
+  threadId: string,
+): Page<QueuedSubmission> {
+  const keys = { scope: ['thread/queue/list', threadId], keyOf: ({ id }: QueuedSubmission) => id };
+  const page = pageOf(queue, request, keys);
   let size = 0;
   const end = page.data.findIndex((entry, index) => {
     size += bytesOf(entry);
     return size > MAX_PAGE_BYTES && index > 0;
   });
   if (end === -1) return page;
-  return { data: page.data.slice(0, end), nextCursor: String(Number(request.cursor ?? 0) + end) };
+  const [first] = page.data;
+  const start = first === undefined ? 0 : queue.indexOf(first);
+  return { data: page.data.slice(0, end), nextCursor: cursorAt(queue, start + end, keys) };
 }
 
 /** For a queue that is about to be stored. Throws as *conflict* when its entries are too large together. */

@@ -18,7 +18,8 @@ export function terminalHandlers(registry: ThreadRegistry): Route[] {
         cwd: item.cwd,
         ...{ osPid: null, cpuPercent: null, rssKb: null },
       }));
-      return pageOf(all, page);
+      const scope = ['thread/backgroundTerminals/list', threadId];
+      return pageOf(all, page, { scope, keyOf: ({ itemId }) => itemId });
     },
 
     threadBackgroundTerminalsTerminate: async ({ threadId, processId }, context) => {

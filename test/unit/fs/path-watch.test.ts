@@ -103,7 +103,7 @@ test.each([true, false])(
         return look();
       });
     // Without giving the loop a chance to read.
-    for (let index = 0; index < 1_500; index += 1) {
+    for (let index = 0; index < 4_000; index += 1) {
       writeFileSync(join(folder, 'a'), '');
       unlinkSync(join(folder, 'a'));
     }

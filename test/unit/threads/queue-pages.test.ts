@@ -16,7 +16,7 @@ const entry = (id: string, bytes = 0): QueuedSubmission => ({
 function walked(queue: readonly QueuedSubmission[], limit?: number): string[][] {
   const pages: string[][] = [];
   for (let cursor: string | null = null; ; ) {
-    const page = queuePage(queue, { cursor, limit });
+    const page = queuePage(queue, { cursor, limit }, 't');
     pages.push(page.data.map(({ id }) => id));
     cursor = page.nextCursor;
     if (cursor === null) return pages;
@@ -29,7 +29,7 @@ test('a page ends by its bytes, and has at least one entry', () => {
   expect(walked(queue)).toEqual([['0', '1'], ['2'], ['3'], ['4', '5']]);
   expect(walked(queue, 1)).toEqual([['0'], ['1'], ['2'], ['3'], ['4'], ['5']]);
   expect(walked([])).toEqual([[]]);
-  expect(() => queuePage(queue, { cursor: '7' })).toThrow('invalid cursor');
+  expect(() => queuePage(queue, { cursor: '7' }, 't')).toThrow('invalid cursor');
 });
 
 test('what waits is small enough together', () => {
