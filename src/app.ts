@@ -301,13 +301,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         await mcp.close();
         const reason = { kind: 'shutdown' as const, text: 'the server stops' };
         await Promise.all([...open].map((connection) => connection.close(reason)));
-        await backend.close();
-        await files.close();
-        await skills.close();
-        await children.close();
-        await doors.close();
-        await history.close();
-        await ownership.close();
+        for (const each of [backend, files, skills, children, doors, history, ownership]) await each.close();
       }),
     };
   } catch (error) {

@@ -9,12 +9,12 @@ import { AppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
-import type { EventOf, StoredEvent, ThreadEvent } from '../model/event.ts';
+import type { StoredEvent, ThreadEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
-import { isArchived, isBusy, nothingToDo, notSteerable } from './conflicts.ts';
+import { isArchived, isBusy, nothingToDo } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
 import { type ReviewRequest, startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
@@ -23,11 +23,12 @@ import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { shownInput } from './shown-input.ts';
 import { type LiveThread, statusOf } from './state.ts';
+import { steer } from './steer.ts';
 import { type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadMcp } from './thread-mcp.ts';
 import { ThreadQueue } from './thread-queue.ts';
 import type { TurnSlot } from './turn-slot.ts';
-import { type SteerInput, startEvents, steeredEvent, type TurnInput } from './turn-start.ts';
+import { type SteerInput, startEvents, type TurnInput } from './turn-start.ts';
 import type { ShellRequest } from './user-shell.ts';
 
 export class ThreadRuntime implements Closable {
@@ -182,28 +183,7 @@ export class ThreadRuntime implements Closable {
 
   /** Adds input to the running turn: on disk when this settles. False: the turn is ending and takes no more. */
   steer(expected: TurnId, input: SteerInput, once?: Once): Promise<boolean> {
-    return this.#mailbox.run(async () => {
-      const running = this.#running;
-      const active = this.activeTurnId;
-      const { threadId } = this;
-      if (!running || active === undefined) throw nothingToDo('steer', threadId);
-      if (active !== expected) {
-        const text = `expected active turn id \`${expected}\` but found \`${active}\``;
-        throw new AppError('conflict', text, { threadId, activeTurnId: active });
-      }
-      if (running.kind) throw notSteerable(threadId, running.kind);
-      const give = running.expectInput();
-      if (!give) return false;
-      let event: EventOf<'steered'> | undefined;
-      try {
-        const accepted = steeredEvent(active, input, await this.#shown(input));
-        await this.#log.append([accepted], once);
-        event = accepted;
-      } finally {
-        give(event);
-      }
-      return true;
-    });
+    return steer(this.#slot, expected, { ...input, shown: () => this.#shown(input) }, once);
   }
 
   /** Settles when this turn has ended. */
