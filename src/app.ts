@@ -7,16 +7,16 @@ import { installationId } from './account/installation.ts';
 import { createKeyStore } from './account/keys.ts';
 import { modelHandlers } from './agent/handlers.ts';
 import { type BackendName, chosenBackend, createBackend, settingsParts } from './app-backend.ts';
-import { createConfigNews, loadingAfter, openConfig, type RequirementsPlace } from './app-config.ts';
+import { createConfigNews, loadingAfter, openConfig } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
 import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
+import type { AppOptions } from './app-options.ts';
 import { createSafety } from './app-safety.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
 import { permissionProfileHandlers } from './approvals/handlers.ts';
 import { LOCAL_TENANT, type Principal } from './auth/principal.ts';
-import { type Clock, systemClock } from './base/clock.ts';
+import { systemClock } from './base/clock.ts';
 import { type Closable, closeOnce } from './base/close.ts';
-import type { Log } from './base/log.ts';
 import { childEnvironment } from './children/environment.ts';
 import { createChildren } from './children/spawn.ts';
 import { budgetsOf } from './config/budgets.ts';
@@ -36,16 +36,14 @@ import { openLeftovers } from './fs/leftovers.ts';
 import { keptFolders } from './fs/protection.ts';
 import { capabilityHandlers } from './handshake/capabilities.ts';
 import { handshakeHandlers } from './handshake/handlers.ts';
-import { type LmdbHistoryOptions, openLmdbHistory } from './history/lmdb.ts';
+import { openLmdbHistory } from './history/lmdb.ts';
 import { type OwnerReach, takeOwnership } from './history/owner.ts';
-import type { History } from './history/store.ts';
 import { processHandlers } from './process/handlers.ts';
 import { Queues } from './rpc/queues.ts';
-import { type Route, Router, type RouterLimits } from './rpc/router.ts';
+import { type Route, Router } from './rpc/router.ts';
 import { type Session, Sessions } from './rpc/session.ts';
 import { unsupportedRoutes } from './rpc/unsupported.ts';
 import { Doors } from './sandbox/doors.ts';
-import type { SandboxState } from './sandbox/probe.ts';
 import { createSkillsRoom } from './skills/room.ts';
 import { approvalHandlers } from './threads/approval-handlers.ts';
 import { attachmentHandlers } from './threads/attachment-handlers.ts';
@@ -71,33 +69,6 @@ import { threadHandlers } from './threads/thread-handlers.ts';
 import { turnHandlers } from './threads/turn-handlers.ts';
 import { workspacesOf } from './threads/workspaces.ts';
 import type { Connection } from './transports/connection.ts';
-
-export interface AppOptions extends RouterLimits {
-  /** Made (0700) where there is none. */
-  readonly dataDirectory: string;
-  /** What relative folders are relative to. */
-  readonly cwd: string;
-  /** Our own version. */
-  readonly version: string;
-  readonly log: Log;
-  /** What this process was given; commands get a part of it, provider keys are looked up in it. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `key=value` each. */
-  readonly configFlags?: readonly string[];
-  /** Where the administrator's requirements are; default: the place of the platform, root's. */
-  readonly requirements?: RequirementsPlace;
-  /** Goes before the configured one. */
-  readonly backend?: BackendName;
-  readonly clock?: Clock;
-  /** Home folders, and the folder with those of the system: no client removes them. Default: those of this machine. */
-  readonly kept?: { readonly homes: readonly string[]; readonly top: string };
-  /** Whether commands can be confined here; default: found out by trying. */
-  readonly sandbox?: () => Promise<SandboxState>;
-  /** Opens the store of all threads; default: the durable one in the data directory. The app closes it. */
-  readonly openHistory?: (options: LmdbHistoryOptions) => Promise<History>;
-  /** Checks results and notifications against their schemas: for tests and development. */
-  readonly validatesResults?: boolean;
-}
 
 export interface App extends Closable {
   readonly backend: BackendName;

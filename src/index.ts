@@ -1,6 +1,7 @@
 // The public face: a server in this process, a client for any server, and the types that go with them.
 
-export { type App, type AppOptions, createApp } from './app.ts';
+export { type App, createApp } from './app.ts';
+export type { AppOptions } from './app-options.ts';
 export { LOCAL_TENANT, localPrincipal, PERMISSIONS, type Permission, type Principal } from './auth/principal.ts';
 export { AppError, type ErrorKind, isAppError } from './base/errors.ts';
 export { createLog, type Log, silentLog } from './base/log.ts';

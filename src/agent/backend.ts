@@ -41,29 +41,6 @@ export interface ModelQuery {
 /** Settings of one client or thread, as tables. */
 export type OwnSettings = Readonly<Record<string, unknown>>;
 
-/** The same for somebody with settings of their own, as they are at the moment of a call. */
-export function backendFor(backend: Backend, own: () => OwnSettings | undefined): Backend {
-  const withOwn = () => {
-    const settings = own();
-    return settings === undefined ? {} : { own: settings };
-  };
-  return {
-    ...backend,
-    models: (query) => backend.models({ ...withOwn(), ...query }),
-    run: (turn, tools, signal) => {
-      // They may change while the turn runs.
-      const request = {
-        ...turn,
-        ...withOwn(),
-        get settings() {
-          return turn.settings;
-        },
-      };
-      return backend.run(request, tools, signal);
-    },
-  };
-}
-
 /** Input that arrives while a turn runs. */
 export interface Steering {
   /** Aborts when there is input to take; a new signal after each `take`. */

@@ -1,6 +1,7 @@
 // The actor of one loaded thread: one writer of its log, one running turn at most, and everyone who listens.
 
-import { backendFor, type OwnSettings } from '../agent/backend.ts';
+import type { OwnSettings } from '../agent/backend.ts';
+import { backendFor } from '../agent/backend-for.ts';
 import { CommandSessions } from '../agent/sessions.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';

@@ -5,7 +5,8 @@ import { cp, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { type App, type AppOptions, createApp } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app.ts';
+import type { AppOptions } from '../../src/app-options.ts';
 import { localPrincipal, type Principal } from '../../src/auth/principal.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { listenAt } from '../../src/transports/address.ts';

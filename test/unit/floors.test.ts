@@ -28,6 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
 const PARTS_OF: ReadonlyMap<string, string> = new Map([
   ['app-backend.ts', 'app.ts'],
   ['app-config.ts', 'app.ts'],
+  ['app-options.ts', 'app.ts'],
   ['app-features.ts', 'app.ts'],
   ['app-mcp.ts', 'app.ts'],
   ['app-safety.ts', 'app.ts'],
