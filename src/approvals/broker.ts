@@ -5,12 +5,13 @@ import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { cancelledBy, type Deferred, deferred, onAbort } from '../base/signals.ts';
+import { cancelledBy, deferred, onAbort } from '../base/signals.ts';
 import type { Decision, DecisionOf, Proposal, Resolution } from '../model/approval.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { type RawAnswer, readAnswer } from './answers.ts';
 import { type Answer, answerOf, hasEnded, isRefusal, noSuchQuestion } from './ends.ts';
+import { type End, endUnclear, free, type Standing, settle } from './standing.ts';
 import type { ThreadPort } from './thread-port.ts';
 
 export interface BrokerOptions {
@@ -22,24 +23,6 @@ export interface BrokerOptions {
   readonly mayAccept: (by: Principal, proposal: Proposal) => string | undefined;
   /** Default: a random one, so that a late answer to a question of an earlier process meets no other question. */
   readonly firstRequestId?: number;
-}
-
-/** How a question ends, and what people should know about that. */
-interface End {
-  readonly resolution: Resolution;
-  readonly warning?: string;
-}
-
-interface Standing {
-  readonly proposal: Proposal;
-  readonly requestId: number;
-  /** The first one that counts; it is not stored yet. */
-  end: End | undefined;
-  readonly ended: Deferred<End>;
-  /** The end is stored. */
-  readonly stored: Deferred<Resolution>;
-  /** Who was asked and has not given an answer that does not count; each with a signal that aborts when it is gone. */
-  readonly asked: Map<string, AbortSignal>;
 }
 
 /** A question as the log has it. */
@@ -140,9 +123,20 @@ export class ApprovalBroker {
     return this.#standing.get(id)?.requestId;
   }
 
-  /** This connection is asked too, until its signal aborts. */
+  /** This connection is asked too, until `left` or its signal aborts. */
   shown(id: ApprovalId, connection: string, signal: AbortSignal): void {
-    this.#standing.get(id)?.asked.set(connection, signal);
+    const asked = this.#standing.get(id)?.asked;
+    if (!asked || asked.has(connection)) return;
+    asked.set(
+      connection,
+      onAbort(signal, () => this.left(id, connection)),
+    );
+  }
+
+  /** This connection is gone or no longer listens. */
+  left(id: ApprovalId, connection: string): void {
+    const standing = this.#standing.get(id);
+    if (standing && free(standing, connection)) endUnclear(standing);
   }
 
   /**
@@ -152,7 +146,6 @@ export class ApprovalBroker {
   answered(id: ApprovalId, answer: RawAnswer, by: Principal, connection: string): void {
     const standing = this.#standing.get(id);
     if (!standing) return;
-    standing.asked.delete(connection);
     if (!by.permissions.has('approval:resolve')) {
       this.#options.log.warn(
         { approvalId: id, subject: by.subject },
@@ -161,18 +154,20 @@ export class ApprovalBroker {
       return;
     }
     const judgement = this.#judge(standing, answer, by);
-    if (judgement.kind === 'counts') settle(standing, judgement.end);
-    else {
-      const { problem } = judgement;
-      if ([...standing.asked.values()].some((signal) => !signal.aborted)) {
-        const about = { approvalId: id, subject: by.subject, problem };
-        this.#options.log.warn(about, 'an answer does not count; others are still asked');
-        return;
-      }
-      const what = standing.proposal.kind === 'userInput' ? 'An answer does not count' : 'An approval was refused';
-      const warning = `${what}: ${problem}.`;
-      settle(standing, { resolution: { by: 'badAnswer', problem }, warning });
+    if (judgement.kind === 'counts') {
+      settle(standing, judgement.end);
+      return;
     }
+    const { kind, problem } = judgement;
+    const what = standing.proposal.kind === 'userInput' ? 'An answer does not count' : 'An approval was refused';
+    standing.unclear = { resolution: { by: 'badAnswer', problem }, warning: `${what}: ${problem}.` };
+    free(standing, connection);
+    if (kind === 'forbidden') settle(standing, standing.unclear);
+    else if (!endUnclear(standing))
+      this.#options.log.warn(
+        { approvalId: id, subject: by.subject, problem },
+        'an answer is unclear; others are asked',
+      );
   }
 
   /**
@@ -238,6 +233,7 @@ export class ApprovalBroker {
       ended: deferred<End>(),
       stored: deferred<Resolution>(),
       asked: new Map(),
+      unclear: undefined,
     };
     // Who asked for it may be gone.
     standing.stored.promise.catch(() => {});
@@ -245,8 +241,9 @@ export class ApprovalBroker {
     return standing;
   }
 
-  #forget({ proposal: { id, nonce } }: Standing): void {
+  #forget({ proposal: { id, nonce }, asked }: Standing): void {
     if (!this.#standing.delete(id)) return;
+    for (const release of asked.values()) release();
     this.#past.set(id, nonce);
     const [oldest] = this.#past.keys();
     if (this.#past.size > REMEMBERED_ENDS && oldest !== undefined) this.#past.delete(oldest);
@@ -271,14 +268,6 @@ export class ApprovalBroker {
     const left = Math.max(0, standing.proposal.expiresAtMs - clock.now());
     return clock.timer(left, () => settle(standing, { resolution: { by: 'expiry' } }));
   }
-}
-
-/** Whether this end is the one that counts. */
-function settle(standing: Standing, end: End): boolean {
-  if (standing.end) return false;
-  standing.end = end;
-  standing.ended.resolve(end);
-  return true;
 }
 
 /** The reason with which running work is stopped when the server stops. */

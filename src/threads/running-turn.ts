@@ -174,7 +174,8 @@ export class RunningTurn {
     const isTimed = this.#own === undefined || this.#own.kind !== undefined;
     const stopTimer = isTimed ? this.#budget.onTime(startedAtMs, () => this.#abort.abort(OUT_OF_TIME)) : () => {};
     try {
-      const end = await (this.#own ? this.#runOwn(this.#own.work) : this.#runBackend());
+      let end = await (this.#own ? this.#runOwn(this.#own.work) : this.#runBackend());
+      while (await this.#goesOn(end)) end = await this.#runBackend();
       const wasStopped = this.#abort.signal.reason === OUT_OF_TIME && end.status === 'interrupted';
       const error = wasStopped ? this.#budget.spent() : undefined;
       return error ? { status: 'failed', error } : end;
@@ -184,6 +185,18 @@ export class RunningTurn {
       if (this.#abort.signal.aborted) await this.#parts.ofThread.sessions.end([this.id]);
       this.#isEnding = true;
     }
+  }
+
+  /**
+   * Whether there is input that came too late for an answer: it is answered by a further one. Whoever runs commands beside the turn
+   * may hand in more until they have ended.
+   */
+  async #goesOn(end: TurnEnd): Promise<boolean> {
+    if (this.kind) return false;
+    while (this.#beside.size > 0) await Promise.all(this.#beside);
+    if (end.status !== 'completed' || this.#abort.signal.aborted || (await this.#steering.close())) return false;
+    this.#steering.take();
+    return true;
   }
 
   async #runOwn(work: OwnWork): Promise<TurnEnd> {
@@ -277,7 +290,7 @@ export class RunningTurn {
         const proposal = questions.find((each) => each.proposal.callId === callId)?.proposal;
         return proposal && { proposal, item: turn?.items.get(proposal.itemId) };
       },
-      earlierDiff: () => (isResumed ? (thread.accepted.turn?.diff ?? null) : null),
+      earlierDiff: () => this.#diff?.diff ?? (isResumed ? (thread.accepted.turn?.diff ?? null) : null),
     };
   }
 }

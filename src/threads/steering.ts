@@ -44,11 +44,16 @@ export class SteeringBox implements Steering {
     };
   }
 
-  /** Whether something waits that the backend has not taken; if not, nothing is taken from then on. */
+  /** Whether something waits that the backend has not taken. */
   async hasMore(): Promise<boolean> {
     while (this.#waiting.length === 0 && this.#coming > 0) await this.#arrival.promise;
-    this.#isClosed = this.#waiting.length === 0;
-    return !this.#isClosed;
+    return this.#waiting.length > 0;
+  }
+
+  /** Nothing is taken from then on; false: something waits, and more is taken as before. */
+  async close(): Promise<boolean> {
+    this.#isClosed = !(await this.hasMore());
+    return this.#isClosed;
   }
 
   take(): readonly ContextItem[] {

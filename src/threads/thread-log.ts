@@ -138,6 +138,7 @@ export class ThreadLog {
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
+    for (const id of this.#stored.turn?.questions.keys() ?? []) this.#parts.broker.left(id, subscriber.id);
     return this.#publisher.unsubscribe(subscriber);
   }
 

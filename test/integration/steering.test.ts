@@ -1,5 +1,7 @@
 // Input to a running turn: durable when accepted, seen by everyone, shown to the model, never lost.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { liveAnswer } from '../harness/live-answer.ts';
 import { responses, startModelServer, stream } from '../harness/model-server.ts';
@@ -111,3 +113,19 @@ test.each(['turn/steer', 'turn/start'])(
     }
   },
 );
+
+test('input while a command of the user runs is answered when that has ended', { timeout: 60_000 }, async () => {
+  const model = await startModelServer(stream(responses.say('because')));
+  const server = await startApp({ backend: model, config: { busy_turn_start: 'steer' } });
+  const client = await server.connect({ experimentalApi: true });
+  const threadId = await startThread(client, { cwd: server.workspace });
+  await client.request('thread/shellCommand', { threadId, command: 'while [ ! -e go ]; do sleep 0.05; done' });
+  const { turn } = await client.notified('turn/started');
+  const taken = await client.request('turn/start', { threadId, input: text('why?') });
+  expect(taken.turn.id).toBe(turn.id);
+  expect(model.requests).toHaveLength(0);
+  writeFileSync(join(server.workspace, 'go'), '');
+  expect((await completed(client, turn.id)).status).toBe('completed');
+  expect(JSON.stringify(model.requests[0]!.body.input)).toContain('why?');
+  await model.close();
+});
