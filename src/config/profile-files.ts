@@ -1,8 +1,8 @@
 // The files of a configured permission profile, by what commands may do with them.
 
 import { homedir } from 'node:os';
-import { isAbsolute, join, normalize } from 'node:path';
-import { isPattern, matches, type Pattern, readPatterns } from '../sandbox/pattern.ts';
+import { isAbsolute, join, normalize, sep } from 'node:path';
+import { isPattern, literalOf, matches, type Pattern, readPatterns } from '../sandbox/pattern.ts';
 import { isWithin } from '../sandbox/policy.ts';
 import type { Access, Profile, Refuse } from './profile-tables.ts';
 
@@ -78,7 +78,7 @@ function sortedOut(entries: readonly (readonly [string, Access])[], refuse: Refu
   const plain = new Map<string, Access>();
   const patterns: string[] = [];
   for (const [path, access] of entries) {
-    if (!isPattern(path)) plain.set(path, access);
+    if (!isPattern(path)) plain.set(literalOf(path), access);
     else if (access === 'deny') patterns.push(path);
     else
       refuse(
@@ -107,22 +107,25 @@ function understoodPattern(text: string, refuse: Refuse): readonly Pattern[] {
 
 function absolute(path: string, refuse: Refuse): string {
   const isInHome = path === '~' || path.startsWith('~/');
-  if (isInHome && isPattern(homedir())) refuse(`\`${path}\`: the name of the home folder reads like a pattern`);
-  const whole = isInHome ? join(homedir(), path.slice(1)) : path;
+  const home = homedir();
+  if (isInHome && (isPattern(home) || (sep === '/' && home.includes('\\'))))
+    refuse(`\`${path}\`: the name of the home folder reads like a pattern`);
+  const whole = isInHome ? `${home}${path.slice(1)}` : path;
   if (!isAbsolute(whole)) refuse(`\`${path}\` is not an absolute path`);
   return tidy(whole, refuse);
 }
 
 function relativePath(path: string, refuse: Refuse): string {
-  const plain = tidy(path, refuse);
-  if (isAbsolute(path) || plain === '..' || plain.startsWith('../'))
-    refuse(`\`${path}\` does not lie in the workspace`);
-  return plain;
+  if (isAbsolute(path) || path === '..' || path.startsWith('../')) refuse(`\`${path}\` does not lie in the workspace`);
+  return tidy(path, refuse);
 }
 
 /** What is said of all that lies in a folder is said of the folder. */
 function tidy(path: string, refuse: Refuse): string {
   if (path.includes('\0')) refuse('a path holds a NUL character');
+  // What stands before it may be a pattern, or a link.
+  if (literalOf(path).split('/').includes('..')) refuse(`\`${path}\` holds \`..\``);
+  if (/(?<!\\)(?:\\\\)*\\(?:\/|$)/.test(path)) refuse(`\`${path}\` holds a \`\\\` at the end of a name`);
   const plain = normalize(path)
     .replace(/(.)\/+$/, '$1')
     .replace(/(\/\*\*)+$/, '');

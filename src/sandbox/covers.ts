@@ -10,8 +10,6 @@ export interface Cover {
   /** Links resolved. */
   readonly path: string;
   readonly isFolder: boolean;
-  /** It stays hidden wherever it lies below this folder; undefined: only where it is. */
-  readonly below?: string | undefined;
 }
 
 /** A folder that commands may write. */
@@ -60,6 +58,8 @@ async function matched({ patterns }: SandboxPolicy, view: View): Promise<readonl
   const denied = view.visible.find((path) => all.some((pattern) => matches(pattern, path)));
   if (denied !== undefined) throw refusal(`${denied} is denied by a pattern of the permission profile`, denied);
   const found = await expand({ ...patterns, all }, (folder) => !isSeen(folder, view));
+  const shut = found.matches.find(({ path }) => view.visible.includes(path));
+  if (shut) throw refusal(`${shut.path} would be hidden by what the permission profile denies by patterns`, shut.path);
   for (const link of found.links) if (view.areas.some(({ path }) => isWithin(link, path))) throw turnable(link);
   return found.matches;
 }

@@ -1,9 +1,9 @@
 // What patterns match of that which is there now: looked for within bounds, and nothing is run on a part of it.
 
-import { constants, type Dirent } from 'node:fs';
-import { access, readdir, realpath, stat } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../base/errors.ts';
+import { setImmediate } from 'node:timers/promises';
+import { entriesOf, leadingTo } from './entries.ts';
 import { matches, type Pattern, START, type States, step } from './pattern.ts';
 import { refusal } from './places.ts';
 import type { Patterns } from './policy.ts';
@@ -12,8 +12,6 @@ export interface Match {
   /** Links resolved. */
   readonly path: string;
   readonly isFolder: boolean;
-  /** It is matched wherever it lies below this folder; undefined: only where it is. */
-  readonly below: string | undefined;
 }
 
 export interface Expansion {
@@ -25,6 +23,8 @@ export interface Expansion {
 /** Names that are looked at, matches (each costs a mount at each start, and each mount more than the last), levels of folders, and milliseconds; of folders so many are read at once. */
 const BOUNDS = { names: 200_000, matches: 300, levels: 64, ms: 5_000 };
 const AT_ONCE = 32;
+/** So many names later the time is looked at, and others get their turn. */
+const AT_A_STRETCH = 256;
 
 export type Bounds = typeof BOUNDS;
 
@@ -90,18 +90,33 @@ class Walk {
   /** The folders in it that have to be looked through as well. */
   async #inside(folder: Folder, patterns: readonly Pattern[]): Promise<readonly Folder[]> {
     const entries = await entriesOf(folder.path);
+    if (entries === 'shut') {
+      if (folder.level === 0)
+        throw refusal(`${folder.path}, which a pattern begins in, cannot be looked through`, folder.path);
+      this.#take({ path: folder.path, isFolder: true }, folder.links, patterns);
+      return [];
+    }
     this.#names += entries.length;
-    const { names, ms, levels } = this.#bounds;
+    const { names, levels } = this.#bounds;
     if (this.#names > names) throw this.#tooMuch(patterns, `more than ${names} files and folders`);
-    if (performance.now() > this.#until) throw this.#tooMuch(patterns, `more than can be looked through in ${ms} ms`);
+    this.#refuseLate(patterns);
     if (folder.level >= levels) throw this.#tooMuch(patterns, `more than ${levels} levels of folders`);
     const more: Folder[] = [];
-    for (const entry of entries) {
+    for (const [at, entry] of entries.entries()) {
+      if (at % AT_A_STRETCH === AT_A_STRETCH - 1) {
+        await setImmediate();
+        this.#refuseLate(patterns);
+      }
       const next = await this.#entry(folder, entry, patterns);
       if (next && next.level < this.#patterns.depth && !this.#isSkipped(next.path) && !KERNEL.includes(next.path))
         more.push(next);
     }
     return more;
+  }
+
+  #refuseLate(patterns: readonly Pattern[]): void {
+    const { ms } = this.#bounds;
+    if (performance.now() > this.#until) throw this.#tooMuch(patterns, `more than can be looked through in ${ms} ms`);
   }
 
   /** The same for one of its entries. */
@@ -119,19 +134,22 @@ class Walk {
     const real = isLink ? await leadingTo(path) : { path, isFolder: entry.isDirectory() };
     if (!real) return undefined;
     const links = isLink ? [...folder.links, path] : folder.links;
-    if (pattern) this.#take(real, links, pattern);
+    if (pattern) this.#take(real, links, [pattern]);
     else if (real.isFolder) return { path: real.path, level: folder.level + 1, states, links };
     return undefined;
   }
 
-  #take(real: { readonly path: string; readonly isFolder: boolean }, links: readonly string[], pattern: Pattern): void {
-    const { all, depth } = this.#patterns;
+  #take(
+    real: { readonly path: string; readonly isFolder: boolean },
+    links: readonly string[],
+    patterns: readonly Pattern[],
+  ): void {
+    const { all } = this.#patterns;
     if (links.length > 0 && !all.some((each) => matches(each, real.path)))
       for (const link of links) this.#links.add(link);
-    const below = links.length > 0 ? undefined : floatingBelow(pattern, depth);
-    this.#matches.set(real.path, { ...real, below: this.#matches.get(real.path)?.below ?? below });
+    this.#matches.set(real.path, real);
     if (this.#matches.size > this.#bounds.matches)
-      throw this.#tooMuch([pattern], `more than ${this.#bounds.matches} matches`);
+      throw this.#tooMuch(patterns, `more than ${this.#bounds.matches} matches`);
   }
 
   #tooMuch(patterns: readonly Pattern[], what: string) {
@@ -142,39 +160,5 @@ class Walk {
       `what the permission profile denies by ${named} cannot be found: in ${base} there are ${what}; ${advice}`,
       base,
     );
-  }
-}
-
-/** `**` and one name: a folder on the way to it may be moved, as long as it stays below the base. */
-function floatingBelow({ base, parts }: Pattern, depth: number): string | undefined {
-  return parts.length === 2 && parts[0] === 'any' && depth === Number.POSITIVE_INFINITY ? base : undefined;
-}
-
-async function entriesOf(folder: string): Promise<readonly Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    // Programs of the same user do not get into it either.
-    const isShut =
-      code === 'EACCES' &&
-      (await access(folder, constants.X_OK).then(
-        () => false,
-        () => true,
-      ));
-    if (isShut) return [];
-    throw refusal(`${folder} cannot be looked through (${code})`, folder);
-  }
-}
-
-/** Undefined: nowhere. */
-async function leadingTo(link: string): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
-  try {
-    const path = await realpath(link);
-    return { path, isFolder: (await stat(path)).isDirectory() };
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined;
-    throw refusal(`it cannot be told where ${link} leads (${codeOf(error)})`, link);
   }
 }

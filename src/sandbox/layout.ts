@@ -63,7 +63,7 @@ export async function layoutOf(
   if (!inSight(cwd)) throw refusal(`the working directory is hidden from commands: ${cwd}`, cwd);
   if (!visible.some((root) => isWithin(cwd, root))) privates.refuseWorkingIn(cwd);
   if (!isShown(cwd)) throw refusal(`the permission profile does not let commands read ${cwd}, their folder`, cwd);
-  const ways = foldersBetween(areaPaths, [...roots, ...kept, ...(shown?.paths ?? [])], hidden);
+  const ways = foldersBetween(areaPaths, [...roots, ...kept, ...(shown?.paths ?? []), ...covers]);
   return {
     cwd,
     workspace: pathsOf(workspace),
@@ -136,13 +136,11 @@ function pinnedOf(folders: readonly string[]): readonly string[] {
   throw refusal(`${what}; deny folders instead`, folders[0] ?? '/');
 }
 
-/** What is hidden wherever it lies below a folder may be moved within it. */
-function foldersBetween(areas: readonly string[], targets: readonly string[], covers: readonly Cover[]): string[] {
+function foldersBetween(areas: readonly string[], targets: readonly string[]): string[] {
   const between = new Set<string>();
-  const wanted = [...targets.map((path) => ({ path, below: undefined })), ...covers];
-  for (const { path: target, below } of wanted)
+  for (const target of targets)
     for (const area of areas) {
-      if (target === area || !isWithin(target, area) || (below !== undefined && isWithin(area, below))) continue;
+      if (target === area || !isWithin(target, area)) continue;
       for (let folder = dirname(target); folder !== area; folder = dirname(folder)) between.add(folder);
     }
   return [...between];

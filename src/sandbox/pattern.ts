@@ -1,9 +1,10 @@
 // Pure: patterns of paths, such as `**/*.key`, and which paths they match.
 
 import { join, relative } from 'node:path';
+import { isNamed, type NamePattern, namePattern, TOKENS, unescaped } from './name-pattern.ts';
 
 /** What one name of a path has to be like; `any`: any number of names, also none. */
-type Part = 'any' | RegExp;
+type Part = 'any' | NamePattern;
 
 export interface Pattern {
   /** As people wrote it. */
@@ -16,18 +17,37 @@ export interface Pattern {
 /** What braces may be written out to. */
 const MAX_WRITTEN_OUT = 64;
 
-export const isPattern = (path: string): boolean => /[*?[\]]|\{[^/]*,/.test(path);
+const SPECIAL = /[*?[\]]|\{.*,/s;
+
+/** Something in it, but what is escaped, is to be taken as a pattern. */
+export const isPattern = (path: string): boolean => SPECIAL.test(path.replace(/\\./gs, ''));
+
+/** What a path that is no pattern names; a `\` is meant literally where nothing else could be taken as a pattern. */
+export const literalOf = (path: string): string => (SPECIAL.test(path) ? unescaped(path) : path);
 
 /**
  * `text` is relative to `folder`, or absolute; one for each way in which its braces can be written out. Throws an `Error` that says
  * what is not understood: a pattern that matched nothing would deny nothing.
  */
 export function readPatterns(text: string, folder = '/'): Pattern[] {
-  const names = text.split('/');
-  if (names.includes('..')) throw new Error('`..` in a pattern');
-  const start = names.findIndex(isPattern);
-  const base = join(folder, ...names.slice(0, start).map(unescaped));
-  return writtenOut(names.slice(start).join('/')).map((each) => ({ text, base, parts: partsOf(each) }));
+  const start = startOf(text);
+  const names = namesOf(text.slice(0, start));
+  const base = join(folder, ...names);
+  return writtenOut(text.slice(start)).map((each) => ({ text, base, parts: partsOf(each) }));
+}
+
+/** Where the first name begins that is no literal one: braces may hold slashes. */
+function startOf(text: string): number {
+  for (const { 0: token, index } of text.matchAll(TOKENS))
+    if (/^[*?[\]{}]/.test(token)) return text.lastIndexOf('/', index) + 1;
+  return text.lastIndexOf('/') + 1;
+}
+
+function namesOf(text: string): readonly string[] {
+  const names = text.split('/').filter((name) => name !== '');
+  if (names.some((name) => unescaped(name) === '..')) throw new Error('`..` in a pattern');
+  for (const name of names) if (/^(?:[^\\]|\\.)*\\$/s.test(name)) throw new Error('`\\` without what belongs to it');
+  return names.map(unescaped).filter((name) => name !== '.');
 }
 
 /** The path, or a folder that it lies in, is matched. */
@@ -58,46 +78,22 @@ export function step(
     open.add(state);
     while (parts[state] === 'any') open.add(++state);
   }
-  const exact = [...open].filter((state) => isNamed(parts[state], name)).map((state) => state + 1);
+  const exact = [...open].filter((state) => isPart(parts[state], name)).map((state) => state + 1);
   const kept = [...open].filter((state) => parts[state] === 'any');
   return { all: [...new Set([...kept, ...exact])], exact };
 }
 
-const isNamed = (part: Part | undefined, name: string): boolean => part instanceof RegExp && part.test(name);
+const isPart = (part: Part | undefined, name: string): boolean =>
+  part !== undefined && part !== 'any' && isNamed(part, name);
 
 function partsOf(text: string): Part[] {
-  const names = text.split('/').filter((name) => name !== '' && name !== '.');
+  namesOf(text);
+  const names = text.split('/').filter((name) => name !== '' && unescaped(name) !== '.');
+  if (names.length === 0) throw new Error('braces with a choice that names nothing');
   // Of a folder all that lies in it, not the folder itself.
   if (names.at(-1) === '**') names.push('*');
-  return names.map((name) => (name === '**' ? 'any' : expressionOf(name)));
+  return names.map((name) => (name === '**' ? 'any' : namePattern(name)));
 }
-
-function expressionOf(name: string): RegExp {
-  let source = '';
-  for (let at = 0; at < name.length; ) {
-    const [token] = /^(?:\\.|\[[!^]?\]?[^\]]*\]|\*+|.)/su.exec(name.slice(at)) as RegExpExecArray;
-    at += token.length;
-    source += sourceOf(token);
-  }
-  try {
-    return new RegExp(`^${source}$`, 'su');
-  } catch {
-    throw new Error(`\`${name}\` is no pattern`);
-  }
-}
-
-function sourceOf(token: string): string {
-  if (token.startsWith('*')) return '.*';
-  if (token === '?') return '.';
-  if (token === '[' || token === ']' || token === '\\') throw new Error(`\`${token}\` without what belongs to it`);
-  if (!token.startsWith('[')) return escaped(unescaped(token));
-  const isNegated = token[1] === '!' || token[1] === '^';
-  const inside = token.slice(isNegated ? 2 : 1, -1).replace(/[\\\]^[]/g, '\\$&');
-  return `[${isNegated ? '^' : ''}${inside}]`;
-}
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-const unescaped = (text: string): string => text.replace(/\\(.)/gs, '$1');
 
 /** `{a,b}` is `a` and `b`. */
 function writtenOut(text: string): string[] {
@@ -123,13 +119,16 @@ function outermostBraces(text: string): Braces | undefined {
   let depth = 0;
   let first = 0;
   let begun = 0;
-  for (const { 0: token, index } of text.matchAll(/\\.|\[[!^]?\]?[^\]]*\]|./gsu)) {
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
     if (token === '{' && ++depth === 1) [first, begun] = [index, index + 1];
     if (depth === 1 && (token === ',' || token === '}')) {
       choices.push(text.slice(begun, index));
       begun = index + 1;
     }
-    if (token === '}' && --depth === 0) return { before: text.slice(0, first), choices, after: text.slice(index + 1) };
+    if (token === '}' && --depth === 0) {
+      if (choices.length < 2) throw new Error('braces without a choice');
+      return { before: text.slice(0, first), choices, after: text.slice(index + 1) };
+    }
     if (depth < 0) break;
   }
   if (depth !== 0) throw new Error('braces that do not belong together');

@@ -51,6 +51,13 @@ test('a workspace that is only read, with folders that are written', () => {
   expect(ruledPaths(policy, ['/w'])).toEqual({ denied: [], readOnly: ['/w'], writable: ['/w/out'] });
 });
 
+test('what is escaped is no pattern, and is named as it is', () => {
+  const policy = policyOf({
+    filesystem: { ':root': 'read', ':workspace_roots': { 'app/\\[id\\]': 'write', '\\*': 'deny' } },
+  });
+  expect(ruledPaths(policy, ['/w'])).toMatchObject({ denied: ['/w/*'], writable: ['/w/app/[id]'] });
+});
+
 test('patterns of what is denied, and how deep they are looked for', () => {
   const policy = policyOf({
     extends: ':workspace',
@@ -153,6 +160,12 @@ describe('refused as a whole, with the reason', () => {
     ['braces', { ...base, filesystem: { ':workspace_roots': { '*.{a': 'deny' } } }],
     ['not an absolute path', { ...base, filesystem: { '**/*.key': 'deny' } }],
     ['does not lie in the workspace', { ...base, filesystem: { ':workspace_roots': { '../*.key': 'deny' } } }],
+    ['holds `..`', { ...base, filesystem: { '/a/*/../b': 'deny' } }],
+    ['holds `..`', { ...base, filesystem: { ':workspace_roots': { 'a/../b': 'deny' } } }],
+    ['holds `..`', { ...base, filesystem: { '~/../b': 'deny' } }],
+    ['`..` in a pattern', { ...base, filesystem: { '/a/{b,../c}': 'deny' } }],
+    ['at the end of a name', { ...base, filesystem: { '/a\\/**': 'deny' } }],
+    ['names no character', { ...base, filesystem: { '/a/x[].key': 'deny' } }],
     ['is denied by the pattern', { ...base, filesystem: { '/a/*': 'deny', '/a/b/c': 'write' } }],
     ['is denied by the pattern', { ...base, filesystem: { ':workspace_roots': { '**/x': 'deny', 'a/x': 'read' } } }],
     ['all of the disk', { ...base, filesystem: { '/**': 'deny' } }],

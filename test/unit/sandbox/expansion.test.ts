@@ -1,9 +1,19 @@
 // What patterns match on disk, the links on the way, and the bounds beyond which nothing is told at all.
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Bounds, expand } from '../../../src/sandbox/expansion.ts';
 import { readPatterns } from '../../../src/sandbox/pattern.ts';
 
@@ -58,6 +68,40 @@ test('links: what one leads to is matched by its name; folders are gone through 
   );
   // Without these two, something else would be hidden; `c.key` leads to what is matched anyway.
   expect([...links].sort()).toEqual([join(base, 'x/b.key'), join(base, 'x/link')]);
+});
+
+const isRoot = process.getuid?.() === 0;
+if (isRoot) console.warn('SKIPPED: nothing is shut to root');
+
+test.skipIf(isRoot)('a shut folder is covered itself, since its owner could open it again', async () => {
+  const shut = dirname(file('x/shut/a.key'));
+  symlinkSync('x/shut/a.key', join(base, 'b.key'));
+  chmodSync(shut, 0o000);
+  try {
+    expect(await namesOf(['x/**/*.key'])).toEqual(['x/shut']);
+    await expect(namesOf(['x/shut/*.key'])).rejects.toMatchObject({ kind: 'forbidden' });
+    await expect(namesOf(['*.key'])).rejects.toMatchObject({ message: expect.stringMatching(/where .*b\.key leads/) });
+  } finally {
+    chmodSync(shut, 0o755);
+  }
+});
+
+test.skipIf(isRoot || lstatSync('/root', { throwIfNoEntry: false })?.uid !== 0 || existsSync('/root/.'))(
+  'a link into a shut folder of somebody else denies nothing that could be had',
+  async () => {
+    symlinkSync('/root/missing', join(base, 'a.key'));
+    expect(await namesOf(['*.key'])).toEqual([]);
+  },
+);
+
+test('many names in one folder are no reason to go on beyond the time', async () => {
+  for (let at = 0; at < 600; at++) file(`${at}.key`);
+  expect(await namesOf(['*.key'], { bounds: { ...WIDE, matches: 1_000 } })).toHaveLength(600);
+  // The first two looks at the clock are at the start and at the folder, the third is amid its names.
+  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValueOnce(0).mockReturnValue(Infinity);
+  const looked = found(['*.key'], { bounds: { ...WIDE, matches: 1_000 } });
+  await expect(looked).rejects.toMatchObject({ message: expect.stringMatching(/looked through in/) });
+  clock.mockRestore();
 });
 
 test('more than can be looked at is nothing that a part is told of', async () => {

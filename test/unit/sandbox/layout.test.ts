@@ -6,6 +6,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { layoutOf } from '../../../src/sandbox/layout.ts';
+import { readPatterns } from '../../../src/sandbox/pattern.ts';
 import { KnownPlaces } from '../../../src/sandbox/places.ts';
 import type { SandboxPolicy } from '../../../src/sandbox/policy.ts';
 import { PrivateFolders } from '../../../src/sandbox/private-folders.ts';
@@ -93,6 +94,15 @@ describe('hidden paths', () => {
     const { pinned, hidden } = await layout({ writableRoots: [root, tree], hidden: [data] });
     expect(hidden).toEqual([{ path: data, isFolder: true }]);
     expect(pinned).toEqual([join(root, 'app')]);
+  });
+
+  it('that are matched by a pattern are pinned as well, wherever below they would be matched', async () => {
+    const key = join(folder('root', 'a', 'b'), 'one.key');
+    writeFileSync(key, 'key');
+    const patterns = { all: readPatterns('**/*.key', root), depth: Number.POSITIVE_INFINITY };
+    const { pinned, hidden } = await layout({ patterns });
+    expect(hidden).toEqual([{ path: key, isFolder: false }]);
+    expect([...pinned].sort()).toEqual([join(root, 'a'), join(root, 'a/b')]);
   });
 
   it('directly below a root need no pin: a home folder with the data directory in it is a workspace', async () => {

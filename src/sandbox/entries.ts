@@ -1,0 +1,76 @@
+// What lies in a folder and where a link leads, when commands of the same user could open what is shut to us now.
+
+import { constants, type Dirent } from 'node:fs';
+import { access, lstat, readdir, readlink, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../base/errors.ts';
+import { refusal } from './places.ts';
+
+/**
+ * `shut`: nobody gets into it, until its owner opens it, which is this user. A shut folder of somebody else holds nothing for commands.
+ * Rejects as *forbidden* when it cannot be told.
+ */
+export async function entriesOf(folder: string): Promise<readonly Dirent[] | 'shut'> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    const isShut =
+      isDenial(code) &&
+      (await access(folder, constants.X_OK).then(
+        () => false,
+        () => true,
+      ));
+    if (isShut) return (await isOwn(folder)) ? 'shut' : [];
+    throw refusal(`${folder} cannot be looked through (${code})`, folder);
+  }
+}
+
+/** Undefined: nowhere that commands could get to. Rejects as *forbidden* when it cannot be told. */
+export async function leadingTo(
+  link: string,
+): Promise<{ readonly path: string; readonly isFolder: boolean } | undefined> {
+  try {
+    const path = await realpath(link);
+    return { path, isFolder: (await stat(path)).isDirectory() };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return undefined;
+    if (isDenial(code) && !(await isOwn(await shutOnTheWay(link)))) return undefined;
+    throw refusal(`it cannot be told where ${link} leads (${code})`, link);
+  }
+}
+
+const isDenial = (code: string | undefined): boolean => code === 'EACCES' || code === 'EPERM';
+
+async function isOwn(folder: string): Promise<boolean> {
+  try {
+    return (await lstat(folder)).uid === process.geteuid?.();
+  } catch (error) {
+    throw refusal(`it cannot be told whose ${folder} is (${codeOf(error)})`, folder);
+  }
+}
+
+/** As the kernel does. */
+const MOST_LINKS = 40;
+
+/** The folder that what it leads through ends at. */
+async function shutOnTheWay(link: string): Promise<string> {
+  const names = link.split('/');
+  let folder = '/';
+  let links = 0;
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const next = join(folder, name);
+    const found = await lstat(next).catch(() => undefined);
+    if (!found) return folder;
+    if (!found.isSymbolicLink()) folder = next;
+    else if (++links > MOST_LINKS) break;
+    else {
+      const target = await readlink(next);
+      if (target.startsWith('/')) folder = '/';
+      names.unshift(...target.split('/'));
+    }
+  }
+  throw refusal(`it cannot be told where ${link} leads`, link);
+}
