@@ -53,3 +53,29 @@ export function isInside(path: string, root: string): boolean {
   const way = relative(root, path);
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
+
+/**
+ * What a path is called at each link on its way: the link's place, and what follows it up to a `..`. `entry`: a link at the end is none
+ * of them. Rejects when it cannot be told, as for a loop of links.
+ */
+export async function waysOf(path: string, end: 'target' | 'entry'): Promise<string[]> {
+  const ways: string[] = [];
+  let rest = path.split(sep).filter((name) => name !== '');
+  let at: string = isAbsolute(path) ? sep : process.cwd();
+  for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+    const next = join(at, name);
+    const isLast = end === 'entry' && rest.length === 0;
+    const isName = name !== '.' && name !== '..';
+    const target = isName && !isLast ? await targetOf(next) : undefined;
+    if (target === undefined) {
+      at = next;
+      continue;
+    }
+    if (ways.length === MAX_LINKS) throw new Error(`${path}: too many links`);
+    const up = rest.indexOf('..');
+    ways.push(join(next, ...(up < 0 ? rest : rest.slice(0, up))));
+    if (isAbsolute(target)) at = sep;
+    rest = [...target.split(sep).filter((each) => each !== ''), ...rest];
+  }
+  return ways;
+}

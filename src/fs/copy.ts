@@ -2,7 +2,7 @@
 
 import { constants, type Dirent } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { isInside } from './containment.ts';
@@ -12,6 +12,7 @@ import type { Protection } from './protection.ts';
 import type { Place, Reach } from './reach.ts';
 import { checkRegular } from './read-file.ts';
 import { type Commits, Replacement, statsOf, type Target, temporaryName } from './replacement.ts';
+import { checkHeld, checkTree } from './whole-tree.ts';
 
 const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const BLOCK = 1024 * 1024;
@@ -39,6 +40,8 @@ interface Walk extends CopyParts {
   /** Nobody sees the destination yet. */
   readonly isFresh: boolean;
   readonly skipped: string[];
+  /** The real path that something will have in the end, of the one where it is made. */
+  readonly landing: (real: string) => string;
 }
 
 /** Gives the real paths that were left out, at most a hundred: what is neither file, folder nor link. */
@@ -47,7 +50,8 @@ export async function copy(wishes: CopyWishes, parts: CopyParts): Promise<readon
   try {
     const stats = await statsOf(source.path);
     if (!stats) throw systemFault('ENOENT', wishes.source);
-    const walk: Walk = { ...parts, block: Buffer.allocUnsafeSlow(BLOCK), isFresh: false, skipped: [] };
+    const landing = (real: string) => real;
+    const walk: Walk = { ...parts, block: Buffer.allocUnsafeSlow(BLOCK), isFresh: false, skipped: [], landing };
     if (stats.isDirectory()) await copyFolder(source, wishes, stats.mode, walk);
     else if (stats.isSymbolicLink()) await copyLinkTo(source, wishes, parts);
     else await copyFileTo(source, wishes, walk);
@@ -95,7 +99,9 @@ async function copyFolder(source: Place, wishes: CopyWishes, mode: number, walk:
   const to = await walk.reach.place(destination, 'target');
   try {
     if (isInside(to.real, source.real)) throw ontoItself('a directory to itself or one of its descendants');
-    walk.protection.checkWritable(join(to.folder.path, to.name), destination);
+    const real = join(to.folder.path, to.name);
+    walk.protection.checkWritable(real, destination);
+    await checkTree(source.folder, source.name, walk.reach, walk.signal, real);
     const before = await statsOf(to.path);
     if (before && !before.isDirectory()) throw systemFault('ENOTDIR', destination);
     if (before) await merge(source.folder, source.name, to.folder, to.name, walk).catch(brokenOff);
@@ -111,7 +117,8 @@ async function makeAside(source: Place, mode: number, to: Place, walk: Walk): Pr
   const forget = walk.commits.leftovers.note(join(to.folder.path, name));
   try {
     await mkdir(to.folder.at(name), 0o700);
-    await merge(source.folder, source.name, to.folder, name, walk);
+    const landing = (real: string) => join(to.folder.path, to.name, relative(join(to.folder.path, name), real));
+    await merge(source.folder, source.name, to.folder, name, { ...walk, landing });
     await chmod(to.folder.at(name), mode & 0o7777);
     await rename(to.folder.at(name), to.path);
   } catch (error) {
@@ -142,8 +149,9 @@ async function merge(from: Folder, fromName: EntryName, to: Folder, toName: Entr
 async function copyEntry(source: Folder, entry: Dirent<Buffer>, destination: Folder, walk: Walk): Promise<void> {
   const { name } = entry;
   const shown = join(source.path, name.toString());
-  if (!walk.reach.holdsReal(shown)) throw systemFault('EACCES', shown);
   const real = join(destination.path, name.toString());
+  // It may have come since the whole was looked through.
+  for (const each of [shown, walk.landing(real)]) checkHeld(each, walk.reach);
   walk.protection.checkWritable(real, real);
   try {
     if (entry.isDirectory()) await copyInnerFolder(source, name, destination, walk);

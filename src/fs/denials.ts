@@ -7,9 +7,9 @@ import { rulesOf } from '../model/policy.ts';
 import { matches, readPatterns } from '../sandbox/pattern.ts';
 import { isWithin } from '../sandbox/policy.ts';
 import { systemPaths } from '../sandbox/shown.ts';
-import { realPathOf } from './containment.ts';
+import { realPathOf, waysOf } from './containment.ts';
 
-/** Asked about real paths. */
+/** Asked about real paths, and about what a path is called at the links on its way: see `waysOf`. */
 export type IsDenied = (real: string) => boolean;
 
 /**
@@ -25,10 +25,12 @@ export async function denialsOf(config: Config): Promise<IsDenied | undefined> {
   const folders = await real(roots);
   const anywhere = (texts: readonly string[]) =>
     folders.flatMap((root) => texts.flatMap((text) => readPatterns(`**/${text}`, root)));
-  const hidden = [
+  const given = [
     ...(patterns?.denied ?? []).flatMap((text) => readPatterns(text)),
     ...anywhere([...workspace.denied.map(literal), ...(patterns?.workspace ?? [])]),
   ];
+  const bases = await real(given.map(({ base }) => base));
+  const hidden = given.map((pattern, at) => ({ ...pattern, base: bases[at] ?? pattern.base }));
   const covers = await real(denied);
   const isHidden: IsDenied = (path) =>
     covers.some((cover) => isWithin(path, cover)) || hidden.some((pattern) => matches(pattern, path));
@@ -38,7 +40,14 @@ export async function denialsOf(config: Config): Promise<IsDenied | undefined> {
   const inWorkspace = anywhere([...readable.workspace, ...workspace.write].map(literal));
   const isShown: IsDenied = (path) =>
     shown.some((folder) => isWithin(path, folder)) || inWorkspace.some((pattern) => matches(pattern, path));
-  return (path) => isHidden(path) || !isShown(path);
+  // Links beside the roots lead into them, and are themselves nobody's to see.
+  const isAsked: IsDenied = (path) => folders.some((root) => isWithin(path, root));
+  return (path) => isHidden(path) || (isAsked(path) && !isShown(path));
+}
+
+/** Whether a link on the way is denied, by its own name or that of what follows it. Rejects when it cannot be told. */
+export async function isDeniedWay(path: string, denies: IsDenied, end: 'target' | 'entry'): Promise<boolean> {
+  return (await waysOf(path, end)).some((way) => denies(way));
 }
 
 const real = (paths: readonly string[]): Promise<string[]> =>

@@ -5,7 +5,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { Closable } from '../base/close.ts';
 import { AppError, codeOf } from '../base/errors.ts';
 import { isInside, realPathOf } from './containment.ts';
-import type { IsDenied } from './denials.ts';
+import { type IsDenied, isDeniedWay } from './denials.ts';
 import { fsFault } from './fault.ts';
 import { type Folder, HOLDS_FOLDERS, openFolder } from './folder.ts';
 
@@ -124,8 +124,8 @@ class Confined extends Everywhere {
     // What cannot be resolved is refused in the same words, so that nobody learns what is there.
     const real = await super.real(path, end).catch(() => undefined);
     if (real === undefined || !this.holdsReal(real)) throw outOfReach(path);
-    // A link that is denied denies what it leads to.
-    if (this.denies && end === 'target' && this.denies(await super.real(path, 'entry'))) throw outOfReach(path);
+    // A link that is denied, on the way or at its end, denies what it leads to.
+    if (this.denies && (await isDeniedWay(path, this.denies, end).catch(() => true))) throw outOfReach(path);
     return real;
   }
 

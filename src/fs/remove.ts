@@ -9,6 +9,7 @@ import { type EntryName, enter, type Folder } from './folder.ts';
 import type { Protection } from './protection.ts';
 import type { Reach } from './reach.ts';
 import { statsOf } from './replacement.ts';
+import { checkHeld, checkTree } from './whole-tree.ts';
 
 /** How many entries of a folder are removed at once. */
 const AT_ONCE = 16;
@@ -38,6 +39,7 @@ export async function remove(path: string, wishes: RemoveWishes, reach: Reach, s
       await unlink(place.path);
     } else {
       await wishes.protection.checkRemovable({ shown: path, real: place.real, path: place.path });
+      if (wishes.isRecursive) await checkTree(place.folder, place.name, reach, signal);
       if (wishes.isRecursive) await removeTree(place.folder, place.name, reach, signal).catch(brokenOff);
       else await rmdir(place.path);
     }
@@ -55,14 +57,12 @@ async function removeTree(parent: Folder, name: EntryName, reach: Reach, signal:
     for (let from = 0; from < entries.length; from += AT_ONCE) {
       throwIfAborted(signal);
       const some = entries.slice(from, from + AT_ONCE);
+      // It may have come since the whole was looked through.
+      for (const each of some) checkHeld(join(folder.path, each.name.toString()), reach);
       await Promise.all(
         some.filter((each) => !each.isDirectory()).map((each) => rm(folder.at(each.name), { force: true })),
       );
-      for (const each of some.filter((one) => one.isDirectory())) {
-        const shown = join(folder.path, each.name.toString());
-        if (!reach.holdsReal(shown)) throw systemFault('EACCES', shown);
-        await removeTree(folder, each.name, reach, signal);
-      }
+      for (const each of some.filter((one) => one.isDirectory())) await removeTree(folder, each.name, reach, signal);
     }
   } finally {
     await folder.close();

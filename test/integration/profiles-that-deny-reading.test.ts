@@ -1,7 +1,7 @@
 // Profiles that deny reading by patterns, or let only some paths be read: held by commands, by the tools of this process, and by fs/*.
 
-import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Permission, Principal } from '../../src/auth/principal.ts';
 import { createSandboxProbe } from '../../src/sandbox/probe.ts';
@@ -189,6 +189,54 @@ describe('files of remote clients', () => {
     expect(await readFile(join(root, 'copy/.env'), 'utf8').catch(() => 'missing')).toBe('missing');
     const write = { path: join(root, 'p/new.key'), dataBase64: '' };
     expect((await client.refusal('fs/writeFile', write)).data.kind).toBe('forbidden');
+  });
+
+  test('a folder with one that is denied is neither removed nor copied, nor is anything of it', async () => {
+    const { root, client } = await remote({ ':root': 'read', ':workspace_roots': { '.env': 'deny' } });
+    await mkdir(join(root, 'p/deep'));
+    await rename(join(root, 'p/.env'), join(root, 'p/deep/.env'));
+    const removal = await client.refusal('fs/remove', { path: join(root, 'p') });
+    expect(removal.data.kind).toBe('permission_denied');
+    for (const name of ['p/plain', 'p/docs/a', 'p/deep/.env'])
+      expect(await readFile(join(root, name), 'utf8')).toBe(KEY);
+    const copies = (from: string, to: string) =>
+      client.refusal('fs/copy', { sourcePath: join(root, from), destinationPath: join(root, to), recursive: true });
+    expect((await copies('p', 'q')).data.kind).toBe('permission_denied');
+    expect(await readdir(join(root, 'q'))).toEqual(['plain']);
+  });
+
+  test('what is copied does not come to be where it would be denied', async () => {
+    const { root, client } = await remote({ ':root': 'read', ':workspace_roots': { 'copy/docs/**': 'deny' } });
+    const copies = (to: string) =>
+      client.refusal('fs/copy', { sourcePath: join(root, 'p'), destinationPath: join(root, to), recursive: true });
+    expect((await copies('copy')).data.kind).toBe('permission_denied');
+    expect(await readdir(root)).not.toContain('copy');
+    await mkdir(join(root, 'copy/docs'), { recursive: true });
+    await writeFile(join(root, 'copy/docs/a'), 'mine');
+    expect((await copies('copy')).data.kind).toBe('permission_denied');
+    expect(await readdir(join(root, 'copy'))).toEqual(['docs']);
+    expect(await readFile(join(root, 'copy/docs/a'), 'utf8')).toBe('mine');
+  });
+
+  test('are denied by the names of links on the way, and by patterns that begin at one', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'real/p'), { recursive: true });
+    await mkdir(join(folder, 'other'));
+    await symlink('real', join(folder, 'link'));
+    const { root, client, reads } = await remote(
+      { ':root': 'read', [join(folder, 'link/**/*.pem')]: 'deny', ':workspace_roots': { secrets: 'deny' } },
+      { roots: [join(folder, 'link'), join(folder, 'other')] },
+    );
+    expect(root).not.toBe(folder);
+    for (const name of ['real/p/x.pem', 'real/p/x.txt', 'other/x']) await writeFile(join(folder, name), KEY);
+    await symlink('../other', join(folder, 'real/secrets'));
+    await symlink('secrets', join(folder, 'real/byway'));
+    const at = (name: string) => relative(root, join(folder, name));
+    for (const name of ['real/p/x.pem', 'link/p/x.pem', 'link/secrets/x', 'real/secrets/x', 'link/byway/x'])
+      expect(await reads(at(name)), name).toBe('forbidden');
+    for (const name of ['real/p/x.txt', 'link/p/x.txt', 'other/x']) expect(await reads(at(name)), name).toBe('read');
+    const inside = { path: join(folder, 'link/secrets/new'), dataBase64: '' };
+    expect((await client.refusal('fs/writeFile', inside)).data.kind).toBe('forbidden');
   });
 
   test('are only what it lets every thread read', async () => {
