@@ -163,6 +163,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       idleMs: () => latest.config.idle_unload_seconds * 1000,
       checkCapped: async (wanted) => checkCeiling(await config.load(), wanted, isBelow),
       remoteRoots: async () => (await config.load()).remote.roots,
+      remoteDenials: async () => denialsOf(await config.load()),
       tools,
       mcp,
       skills: skills.skills,

@@ -4,6 +4,7 @@ import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ConfigSource } from '../config/load.ts';
 import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
+import { denialsOf, isDeniedWay } from '../fs/denials.ts';
 import type { UserInput } from '../model/input.ts';
 import { type Found, findSkills, type Skill, type SkillRoot } from './discovery.ts';
 import { isEnabled } from './enabled.ts';
@@ -51,10 +52,16 @@ export class Skills {
   /** The nearest first; without a folder only those that belong to none. */
   async roots(folder: string | undefined, viewer: Viewer): Promise<readonly SkillRoot[]> {
     const { hidden, config } = this.#places;
-    const remoteRoots = (await config.state()).config.remote.roots;
+    const state = await config.state();
+    const remoteRoots = state.config.remote.roots;
+    // Nothing is shown where it cannot be told.
+    const denies = viewer.isLocal ? undefined : await denialsOf(state.config).catch(() => () => true);
     const covers = await Promise.all(hidden.map((path) => realPathOf(path).catch(() => path)));
     const isShown = (real: string) => !covers.some((cover) => isInside(real, cover));
-    const open = async (real: string) => isShown(real) && (viewer.isLocal || (await isBelow(real, remoteRoots)));
+    const isDenied = async (real: string, foundAt: string) =>
+      denies !== undefined && (denies(real) || (await isDeniedWay(foundAt, denies, 'target')));
+    const open = async (real: string, foundAt: string) =>
+      isShown(real) && (viewer.isLocal || ((await isBelow(real, remoteRoots)) && !(await isDenied(real, foundAt))));
     // The user's own folder may lie in what is hidden, and lead wherever the user wants.
     const own = viewer.isLocal ? async () => true : open;
     const [data, ofUser, ofSystem] = this.commonRoots;

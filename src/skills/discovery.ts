@@ -12,8 +12,8 @@ export type SkillScope = 'repo' | 'user' | 'admin';
 export interface SkillRoot {
   readonly path: string;
   readonly scope: SkillScope;
-  /** Whether what is found there may be read, by its real path. */
-  readonly mayRead: (real: string) => Promise<boolean>;
+  /** Whether what is found there may be read, by its real path and the one that it was found at. */
+  readonly mayRead: (real: string, foundAt: string) => Promise<boolean>;
 }
 
 export interface Skill extends Omit<SkillFile, 'words'> {
@@ -86,7 +86,7 @@ async function namesIn(
   let isOpen = false;
   try {
     const real = await realPathOf(folder);
-    if (seen.has(real) || !(await mayRead(real)) || !(await stat(real)).isDirectory()) return [];
+    if (seen.has(real) || !(await mayRead(real, folder)) || !(await stat(real)).isDirectory()) return [];
     seen.add(real);
     isOpen = true;
     const entries = await readdir(real, { withFileTypes: true });
@@ -108,7 +108,7 @@ async function skillIn(
   const foundAt = join(folder, FILE);
   try {
     const path = await realPathOf(foundAt).catch(() => undefined);
-    if (path === undefined || !(await mayRead(path))) throw new AppError('forbidden', 'it leads out of reach');
+    if (path === undefined || !(await mayRead(path, foundAt))) throw new AppError('forbidden', 'it leads out of reach');
     const { words: _read, ...about } = await readSkill(path, basename(dirname(foundAt)));
     return { ...about, path, foundAt, scope };
   } catch (error) {

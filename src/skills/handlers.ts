@@ -33,7 +33,7 @@ export function skillsHandlers({ skills, watches, config, cwd, changed }: SkillH
         // Before the look, so that nothing comes unnoticed between the two.
         for (const { path, mayRead } of await skills.roots(folder, principal)) {
           const real = await realPathOf(path).catch(() => undefined);
-          if (real !== undefined && (await mayRead(real))) await watches.watch([real]);
+          if (real !== undefined && (await mayRead(real, path))) await watches.watch([real]);
         }
         const found = await skills.of(folder, principal);
         data.push({ cwd: folder, skills: found.skills.map(viewOf), errors: [...found.errors] });

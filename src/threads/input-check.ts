@@ -3,7 +3,8 @@
 import type { OwnSettings } from '../agent/backend.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
-import { isBelow } from '../fs/containment.ts';
+import { isBelow, realPathOf } from '../fs/containment.ts';
+import { denialsOf, type IsDenied, isDeniedWay } from '../fs/denials.ts';
 import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { ThreadRuntime } from './runtime.ts';
@@ -24,12 +25,21 @@ export async function checkInput(
     });
   }
   if (principal.isLocal) return;
-  const { remote } = await parts.config.load();
-  for (const part of input) {
-    if (!('path' in part) || (await isBelow(part.path, remote.roots))) continue;
+  const paths = input.flatMap((part) => ('path' in part ? [part.path] : []));
+  if (paths.length === 0) return;
+  const config = await parts.config.load();
+  const denies = await denialsOf(config);
+  for (const path of paths) {
+    if ((await isBelow(path, config.remote.roots)) && !(denies && (await isDenied(path, denies)))) continue;
     throw new AppError('forbidden', 'a file of the input is beyond the folders that remote clients may have here');
   }
 }
+
+/** Also when it cannot be told. */
+const isDenied = async (path: string, denies: IsDenied): Promise<boolean> => {
+  const real = await realPathOf(path).catch(() => undefined);
+  return real === undefined || denies(real) || isDeniedWay(path, denies, 'target').catch(() => true);
+};
 
 /** Who is to take input, with the settings of its own. */
 export interface Taker {

@@ -5,6 +5,7 @@ import type { ToolParts } from '../agent/tools.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Budgets } from '../config/budgets.ts';
+import type { IsDenied } from '../fs/denials.ts';
 import type { History } from '../history/store.ts';
 import type { McpServers } from '../mcp/servers.ts';
 import type { ThreadSettings } from '../model/thread.ts';
@@ -29,4 +30,6 @@ export interface RegistryParts {
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
   /** Folders below which remote people may name files. */
   readonly remoteRoots: () => Promise<readonly string[]>;
+  /** What they may not touch of it either; undefined: nothing. */
+  readonly remoteDenials: () => Promise<IsDenied | undefined>;
 }

@@ -246,10 +246,12 @@ export class ThreadRegistry implements Closable {
   }
 
   #runtime(tenant: string, store: ThreadStore, thread: ConstructorParameters<typeof ThreadRuntime>[1]): ThreadRuntime {
-    const { backend, tools, mcp, skills, budgets, checkCapped, remoteRoots, validates, clock, log } = this.#parts;
+    const { backend, tools, mcp, skills, budgets, validates, clock, log } = this.#parts;
+    const { checkCapped, remoteRoots, remoteDenials } = this.#parts;
     return new ThreadRuntime(
       {
-        ...{ store, backend, tools, mcp, skills, budgets, checkCapped, remoteRoots, validates, clock, log },
+        ...{ store, backend, tools, mcp, skills, budgets, validates, clock, log },
+        ...{ checkCapped, remoteRoots, remoteDenials },
         contexts: this.#contexts,
         published: (runtime, events) => this.#published(tenant, runtime, events),
         failed: (runtime) => this.#failed(tenant, runtime),

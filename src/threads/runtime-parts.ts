@@ -5,6 +5,7 @@ import type { ToolParts } from '../agent/tools.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Budgets } from '../config/budgets.ts';
+import type { IsDenied } from '../fs/denials.ts';
 import type { ThreadStore } from '../history/store.ts';
 import type { McpServers } from '../mcp/servers.ts';
 import type { StoredEvent } from '../model/event.ts';
@@ -26,6 +27,8 @@ export interface RuntimeParts {
   readonly checkCapped: (settings: ThreadSettings) => Promise<void>;
   /** Folders below which remote people may name files. */
   readonly remoteRoots: () => Promise<readonly string[]>;
+  /** What they may not touch of it either; undefined: nothing. */
+  readonly remoteDenials: () => Promise<IsDenied | undefined>;
   /** Checks what is sent against its schemas: for tests and development. */
   readonly validates: boolean;
   readonly clock: Clock;

@@ -3,6 +3,7 @@
 
 import { isAppError } from '../base/errors.ts';
 import { isBelow, isInside, realPathOf } from '../fs/containment.ts';
+import { type IsDenied, isDeniedWay } from '../fs/denials.ts';
 import { readImage } from '../fs/image-file.ts';
 import { checkedImageUrl } from '../model/image.ts';
 import type { UserInput } from '../model/input.ts';
@@ -11,6 +12,8 @@ import type { Skills } from '../skills/catalogue.ts';
 export interface InputReach {
   /** Folders below which remote people may name files. */
   readonly remoteRoots: () => Promise<readonly string[]>;
+  /** What they may not touch of it either; undefined: nothing. */
+  readonly remoteDenials: () => Promise<IsDenied | undefined>;
   /** What remote people never see. */
   readonly tools: { readonly hidden: readonly string[] };
   readonly skills: Pick<Skills, 'shown'>;
@@ -61,7 +64,7 @@ function checked(part: Part<'image'>): UserInput {
 }
 
 async function fromFile(part: Part<'localImage'>, isCapped: boolean, reach: InputReach): Promise<UserInput> {
-  const mayRead = async (real: string) => !isCapped || (await isOpen(real, reach));
+  const mayRead = async (real: string) => !isCapped || (await isOpen(real, part.path, reach));
   try {
     return { type: 'image', url: await readImage(part.path, mayRead), detail: part.detail };
   } catch (error) {
@@ -70,7 +73,11 @@ async function fromFile(part: Part<'localImage'>, isCapped: boolean, reach: Inpu
   }
 }
 
-async function isOpen(real: string, { remoteRoots, tools }: InputReach): Promise<boolean> {
+/** `called`: as it was named, with its links. */
+async function isOpen(real: string, called: string, reach: InputReach): Promise<boolean> {
+  const { remoteRoots, remoteDenials, tools } = reach;
+  const denies = await remoteDenials();
+  if (denies && (denies(real) || (await isDeniedWay(called, denies, 'target')))) return false;
   const covers = await Promise.all(tools.hidden.map((path) => realPathOf(path).catch(() => path)));
   return !covers.some((path) => isInside(real, path)) && (await isBelow(real, await remoteRoots()));
 }

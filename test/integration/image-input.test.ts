@@ -187,6 +187,28 @@ test('an image that steers a turn reaches the model, and one of a remote client 
   expect(words(inputOf(model, 1))).toContain(PIXEL);
 });
 
+test('a remote client hands no image that the default profile denies to every thread, also by a link', async () => {
+  const model = await startModelServer();
+  const folder = await temporaryFolder();
+  for (const name of ['dot.key', 'dot.png']) await writeFile(join(folder, name), DOT);
+  await symlink('dot.png', join(folder, 'link.key'));
+  const filesystem = { ':root': 'read', ':workspace_roots': { '**/*.key': 'deny' } };
+  const server = await startApp({
+    backend: model,
+    config: { remote: { roots: [folder] }, default_permissions: 'mine', permissions: { mine: { filesystem } } },
+  });
+  const somebody = { ...localPrincipal, isLocal: false, permissions: REMOTE };
+  const client = await server.connectAs(somebody, { experimentalApi: true });
+  const threadId = await startThread(client, { cwd: folder, permissions: 'mine' });
+  const input = (name: string) => ({ threadId, input: [{ type: 'localImage', path: join(folder, name) }] });
+  for (const name of ['dot.key', 'link.key'])
+    expect((await client.refusal('turn/start', input(name))).data.kind).toBe('forbidden');
+  model.script(said('a dot'));
+  const { turn } = await client.request('turn/start', input('dot.png'));
+  await completed(client, turn.id);
+  expect(words(inputOf(model, 0))).toContain(PIXEL);
+});
+
 describe('view_image', () => {
   test('shows the model a file, and people an item', async () => {
     const { model, server, client, threadId, turn } = await started();

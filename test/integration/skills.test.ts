@@ -162,6 +162,21 @@ test('further roots count for all until others are set, and clients are told', a
   expect(await client.refusal('skills/extraRoots/set', { extraRoots: ['x'] })).toMatchObject({ code: -32602 });
 });
 
+test('remote people have no skill that the default profile denies to every thread, by its name or that of a link', async () => {
+  const open = await temporaryFolder();
+  const filesystem = { ':root': 'read', ':workspace_roots': { 'secret*': 'deny' } };
+  const server = await startApp({
+    config: { remote: { roots: [open] }, default_permissions: 'mine', permissions: { mine: { filesystem } } },
+  });
+  const project = join(open, 'project');
+  await mkdir(join(project, '.git'), { recursive: true });
+  for (const name of ['shown', 'secret']) await skill(ofProject(project), name);
+  await skill(open, 'aside');
+  await symlink(join(open, 'aside'), join(ofProject(project), 'secrets'));
+  expect(namesOf(await listed(await server.connectAs(remote), server, project))).toEqual(['shown']);
+  expect(namesOf(await listed(await server.connect(), server, project)).sort()).toEqual(['aside', 'secret', 'shown']);
+});
+
 test('clients are told when files of skills come and change; remote ones only of what they may see', async () => {
   const server = await startApp();
   const client = await server.connect();

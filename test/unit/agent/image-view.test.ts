@@ -8,6 +8,7 @@ import { imageViewer } from '../../../src/agent/image-view.ts';
 import { NO_PERMISSIONS } from '../../../src/approvals/grants.ts';
 import type { TurnPort } from '../../../src/approvals/thread-port.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { AppError } from '../../../src/base/errors.ts';
 import { shownInput } from '../../../src/threads/shown-input.ts';
 import { turnOf } from './backends/turn.ts';
 import { largeImage } from './large-image.ts';
@@ -48,8 +49,21 @@ test('of an input that names many, the first are shown and the others are words'
   const { path } = await image();
   const input = Array.from({ length: 20 }, () => ({ type: 'localImage' as const, path, detail: null }));
   const skills = { shown: async () => undefined };
-  const reach = { remoteRoots: async () => [], tools: { hidden: [] }, skills };
+  const reach = { remoteRoots: async () => [], remoteDenials: async () => undefined, tools: { hidden: [] }, skills };
   const shown = await shownInput([...input, { type: 'text', text: 'what is it?', text_elements: [] }], false, reach);
   expect(shown?.map(({ type }) => type)).toEqual([...Array(3).fill('image'), ...Array(18).fill('text')]);
   expect(shown?.at(-1)).toMatchObject({ text: 'what is it?' });
+});
+
+test('of an input of a remote client no image is shown that is denied meanwhile, nor where that cannot be told', async () => {
+  const { cwd, path } = await image();
+  const input = [{ type: 'localImage' as const, path, detail: null }];
+  const shownWith = async (remoteDenials: () => Promise<(real: string) => boolean>) => {
+    const skills = { shown: async () => undefined };
+    const reach = { remoteRoots: async () => [cwd], remoteDenials, tools: { hidden: [] }, skills };
+    return (await shownInput(input, true, reach))?.map(({ type }) => type);
+  };
+  expect(await shownWith(async () => (real) => real === path)).toEqual(['text']);
+  expect(await shownWith(async () => Promise.reject(new AppError('invalid', 'no such profile')))).toEqual(['text']);
+  expect(await shownWith(async () => () => false)).toEqual(['image']);
 });
