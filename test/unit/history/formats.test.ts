@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
 import { FORMAT_VERSION } from '../../../src/history/keys.ts';
 import { openLmdbHistory } from '../../../src/history/lmdb.ts';
@@ -28,13 +28,14 @@ async function unpack(version: number, directory: string): Promise<void> {
 
 const VERSIONS = Array.from({ length: FORMAT_VERSION }, (_, index) => index + 1);
 
+let directory: string;
+afterEach(() => rm(directory, { recursive: true }));
+
 describe.each(VERSIONS)('a history of format %i', (version) => {
-  let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'heddle-format-'));
     await unpack(version, directory);
   });
-  afterEach(() => rm(directory, { recursive: true }));
 
   it('is opened with everything in it', async () => {
     const history = await openLmdbHistory({ directory, log: silentLog() });
@@ -61,12 +62,17 @@ describe.each(VERSIONS)('a history of format %i', (version) => {
     expect(await verifyHistory(directory)).toMatchObject({ threads: 9, damages: [] });
     expect(await readdir(recordsDirectory(directory))).not.toContain('renewal');
   });
+});
 
-  it.runIf(version < FORMAT_VERSION)('is migrated anew when that was cut off', async () => {
+test.each(VERSIONS.filter((version) => version < FORMAT_VERSION))(
+  'a history of format %i is migrated anew when that was cut off',
+  async (version) => {
+    directory = await mkdtemp(join(tmpdir(), 'heddle-format-'));
+    await unpack(version, directory);
     await mkdir(join(recordsDirectory(directory), 'renewal'));
     await writeFile(join(recordsDirectory(directory), 'renewal', 'data.mdb'), 'half');
     await expect(verifyHistory(directory)).rejects.toMatchObject({ data: { kind: 'older_format' } });
     await (await openLmdbHistory({ directory, log: silentLog() })).close();
     expect(await verifyHistory(directory)).toMatchObject({ damages: [] });
-  });
-});
+  },
+);
