@@ -37,9 +37,11 @@ export async function decideLine(turn: Judged, parts: JudgeParts, shell: ShellPa
   const runs: RunsAs = line.escalate ? 'bare' : isAvailable ? 'sandboxed' : 'unavailable';
   // What was accepted for others, once and for all, does not widen a turn that is held under the ceiling.
   const isHeld = turn.isCapped() && (runs !== 'sandboxed' || line.permissions !== undefined);
+  const seen = shell.everyCommand(line.line);
   const said = await parts.prefixRules.decide({
     simple: shell.simpleCommands(line.line)?.map(({ argv }) => argv),
-    all: shell.everyCommand(line.line),
+    all: seen.commands,
+    isWhole: seen.isWhole,
     shell: line.argv,
   });
   const verdict = decideCommand(

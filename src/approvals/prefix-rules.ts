@@ -12,6 +12,8 @@ export interface LineCommands {
   readonly simple: readonly (readonly string[])[] | undefined;
   /** All that can be seen anywhere in it, a word undefined where it is made when the line runs. */
   readonly all: readonly (readonly (string | undefined)[])[];
+  /** Nothing beside `all` can be in it that its text could show. */
+  readonly isWhole: boolean;
   /** The shell that is started with it. */
   readonly shell: readonly string[];
 }
@@ -34,6 +36,9 @@ export interface PrefixRules {
   remember(prefix: readonly string[]): Promise<void>;
 }
 
+const NOT_WHOLE =
+  'it may be about this line, which is too much to be looked through or hands text to a shell; write the commands themselves';
+
 /** Rules in `file`, which is read again for each question, so that edits by hand count at once; `wasRead` is told what was found. */
 export function createPrefixRules(file: string, wasRead: (found: RulesFile) => void = () => {}): PrefixRules {
   const writes = new Mailbox();
@@ -49,6 +54,8 @@ export function createPrefixRules(file: string, wasRead: (found: RulesFile) => v
       for (const decision of ['forbidden', 'prompt'] as const) {
         const rule = rules.find((each) => each.decision === decision && isAbout(each, line));
         if (rule) return { decision, justification: rule.justification, hasFaults };
+        const mayBeAbout = !line.isWhole && rules.some((each) => each.decision === decision);
+        if (mayBeAbout) return { decision, justification: NOT_WHOLE, hasFaults };
       }
       const isAllowed = !hasFaults && allows(rules, line);
       return { decision: isAllowed ? 'allow' : undefined, justification: undefined, hasFaults };

@@ -3,51 +3,119 @@
 import type { Node } from 'web-tree-sitter';
 import { type SeenWords, startedBy } from './starters.ts';
 
-/** Hands the tree of a line to `read`, and frees it after that. */
-export type WithTree = <T>(line: string, read: (root: Node) => T) => T;
+/** Hands the tree of a line to `read`, and frees it after that; undefined where the line cannot be read by then (`performance.now()`). */
+export type WithTree = <T>(line: string, read: (root: Node) => T, until: number) => T | undefined;
+
+export interface FoundCommands {
+  readonly commands: readonly SeenWords[];
+  /** False where there may be more: the line is too long, starts too much, or feeds a shell with what is not looked at. */
+  readonly isWhole: boolean;
+  /** Lines that were parsed. */
+  readonly parsed: number;
+}
 
 const LONGEST_LINE = 65_536;
 /** How many lines of shells may lie in each other. */
 const DEEPEST = 4;
-/** So that no line, whatever starts what in it, takes long. */
-const MOST_STARTED = 500;
+/** For all that is looked at for one line, so that none, whatever starts what in it, takes long. */
+const MOST = { commands: 2_000, words: 20_000, lines: 50, characters: 3 * LONGEST_LINE, milliseconds: 80 };
+
+/** Something that hands text on to a program: a pipe, a here-document or a here-string, a process substitution. */
+const FEEDS = /(?<!\|)\|(?!\|)|<<|<\(/;
 
 /**
  * The words of every command anywhere in the line: in groups, loops, substitutions and functions, behind assignments, started by
  * `sudo`, `env` and the like, in the line of a shell with `-c`. Rather one too many than one too few.
  */
-export function everyCommand(line: string, withTree: WithTree): readonly SeenWords[] {
-  const found: SeenWords[] = [];
-  let started = 0;
-  const add = (words: SeenWords, depth: number): void => {
+export function everyCommand(line: string, withTree: WithTree): FoundCommands {
+  const search = new Search(withTree);
+  search.addLine(line, 0);
+  const { commands, parsed, isWhole } = search;
+  return { commands, parsed, isWhole };
+}
+
+class Search {
+  readonly commands: SeenWords[] = [];
+  readonly #withTree: WithTree;
+  readonly #until = performance.now() + MOST.milliseconds;
+  /** By text, the least depth at which it was looked through. */
+  readonly #seen = new Map<string, number>();
+  #words = 0;
+  #characters = 0;
+  parsed = 0;
+  #isSpent = false;
+  #feeds = false;
+  #isFedByInput = false;
+
+  constructor(withTree: WithTree) {
+    this.#withTree = withTree;
+  }
+
+  get isWhole(): boolean {
+    return !this.#isSpent && !(this.#feeds && this.#isFedByInput);
+  }
+
+  addLine(text: string, depth: number): void {
+    this.#addText(text, depth);
+    // The grammar ends a word at a continued line, the shell goes on with it; in a remark there are no continued lines.
+    if (text.includes('\\\n')) this.#addText(text.replaceAll('\\\n', ''), depth);
+  }
+
+  #addText(text: string, depth: number): void {
+    if (this.#isSpent || (this.#seen.get(text) ?? Number.POSITIVE_INFINITY) <= depth) return;
+    this.#seen.set(text, depth);
+    this.#feeds ||= FEEDS.test(text);
+    this.#characters += text.length;
+    if (
+      depth > DEEPEST ||
+      text.length > LONGEST_LINE ||
+      this.#characters > MOST.characters ||
+      this.parsed === MOST.lines
+    ) {
+      this.#stop();
+      return;
+    }
+    this.parsed += 1;
+    const isRead = this.#withTree(text, (root) => this.#addTree(root, text, depth), this.#until);
+    if (!isRead) this.#stop();
+  }
+
+  /** True: there was a tree. */
+  #addTree(root: Node, text: string, depth: number): true {
+    const words: SeenWords[] = [];
+    for (const node of root.descendantsOfType(['command', 'declaration_command', 'unset_command'])) {
+      if (this.#isSpent || words.length > MOST.commands) break;
+      words.push(wordsOf(node));
+      // A few commands are read whatever else keeps the machine from it.
+      if (words.length > 100 && performance.now() > this.#until) this.#stop();
+    }
+    if (root.hasError) words.push(...crudely(text));
+    for (const each of words) this.#add(each, depth);
+    return true;
+  }
+
+  #add(words: SeenWords, depth: number): void {
     // Grows while it is gone through.
     const starts = new Set([0]);
     for (const start of starts) {
-      if (start > 0) started += 1;
-      if (start > 0 && started > MOST_STARTED) return;
       const argv = words.slice(start);
-      found.push(argv);
-      const { commands, lines } = startedBy(argv);
+      this.#words += argv.length;
+      if (this.#isSpent || this.#words > MOST.words || this.commands.length >= MOST.commands) {
+        this.#stop();
+        return;
+      }
+      this.commands.push(argv);
+      const { commands, lines, readsInput } = startedBy(argv);
+      this.#isFedByInput ||= readsInput;
       for (const each of commands) starts.add(start + each);
-      if (depth < DEEPEST) for (const each of lines) addLine(each, depth + 1);
+      for (const each of lines) this.addLine(each, depth + 1);
     }
-  };
-  const addLine = (text: string, depth: number): void => {
-    for (const words of commandsOf(text, withTree)) add(words, depth);
-  };
-  addLine(line, 0);
-  return found;
-}
+  }
 
-function commandsOf(line: string, withTree: WithTree): readonly SeenWords[] {
-  if (line.length > LONGEST_LINE) return crudely(line);
-  const commands = withTree(line, (root) => {
-    const nodes = root.descendantsOfType(['command', 'declaration_command', 'unset_command']);
-    const read = nodes.flatMap((node) => (node ? [wordsOf(node)] : []));
-    return root.hasError ? [...read, ...crudely(line)] : read;
-  });
-  // The grammar ends a word at a continued line, the shell goes on with it; in a remark there are no continued lines.
-  return line.includes('\\\n') ? [...commands, ...commandsOf(line.replaceAll('\\\n', ''), withTree)] : commands;
+  /** There may be more than was found. */
+  #stop(): void {
+    this.#isSpent = true;
+  }
 }
 
 function wordsOf(command: Node): SeenWords {
@@ -58,9 +126,13 @@ function wordsOf(command: Node): SeenWords {
   return [...words, ...behindRedirections(command)];
 }
 
-/** The grammar takes the words behind `> file` for further files. */
-function behindRedirections({ parent }: Node): SeenWords {
-  if (parent?.type === 'pipeline' || parent?.type === 'list') return behindRedirections(parent);
+/** The grammar takes the words behind `> file` for further files, and hangs them on all of a list though they are of its last command. */
+function behindRedirections(command: Node): SeenWords {
+  let { parent } = command;
+  while (parent?.type === 'pipeline' || parent?.type === 'list') {
+    if (parent.endIndex !== command.endIndex) return [];
+    parent = parent.parent;
+  }
   if (parent?.type !== 'redirected_statement') return [];
   const redirections = parent.children.filter(({ type }) => type === 'file_redirect');
   return redirections.flatMap((each) => each.childrenForFieldName('destination').slice(1).map(wordOf));

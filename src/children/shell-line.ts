@@ -5,8 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Node } from 'web-tree-sitter';
 import { once } from '../base/lazy.ts';
-import { everyCommand, type WithTree } from './every-command.ts';
-import type { SeenWords } from './starters.ts';
+import { everyCommand, type FoundCommands, type WithTree } from './every-command.ts';
 
 /** What stands between a command and the one before it; `start` for the first. */
 export type Joint = 'start' | '|' | '&&' | '||' | ';' | '\n';
@@ -24,11 +23,19 @@ export interface ShellParser {
    */
   simpleCommands(line: string): readonly SimpleCommand[] | undefined;
   /** Every command that can be seen anywhere in a line, whatever else it holds; only for what is to be stricter by it. */
-  everyCommand(line: string): readonly SeenWords[];
+  everyCommand(line: string): FoundCommands;
 }
 
 // The bundle is CommonJS and has no module URL. Both packages stay files of their own there: they load WebAssembly beside them.
 const requireFrom = () => createRequire(typeof __filename === 'string' ? __filename : import.meta.url);
+
+/** Milliseconds. */
+const LONGEST_READING = 80;
+/** Where more of them do not fit together, the grammar takes seconds without asking whether it should stop. */
+const MOST_BRACKETS = 500;
+const BRACKET = /[()]/;
+/** How many lists may lie in each other: one for each joint. */
+const DEEPEST = 1_000;
 
 /** Loads the grammar at the first call (some 30 ms); every call gives the same parser. */
 export const loadShellParser: () => Promise<ShellParser> = once(async () => {
@@ -38,9 +45,16 @@ export const loadShellParser: () => Promise<ShellParser> = once(async () => {
   const grammar = join(dirname(require.resolve('tree-sitter-bash/package.json')), 'tree-sitter-bash.wasm');
   const parser = new Parser();
   parser.setLanguage(await Language.load(await readFile(grammar)));
-  const withTree: WithTree = (line, use) => {
-    const tree = parser.parse(line);
-    if (!tree) throw new Error('a shell line was not parsed');
+  const withTree: WithTree = (line, use, until) => {
+    if (line.split(BRACKET).length > MOST_BRACKETS) return undefined;
+    let calls = 0;
+    // Some short lines take minutes, and more memory than there is; a common one is read before it comes to these calls.
+    const progressCallback = () => ++calls > 20 && performance.now() > until;
+    const tree = parser.parse(line, null, { progressCallback });
+    if (!tree) {
+      parser.reset();
+      return undefined;
+    }
     try {
       return use(tree.rootNode);
     } finally {
@@ -48,7 +62,10 @@ export const loadShellParser: () => Promise<ShellParser> = once(async () => {
     }
   };
   return {
-    simpleCommands: (line: string) => (isOrdinaryText(line) ? withTree(line, (root) => read(root, line)) : undefined),
+    simpleCommands: (line: string) =>
+      isOrdinaryText(line)
+        ? withTree(line, (root) => read(root, line), performance.now() + LONGEST_READING)
+        : undefined,
     everyCommand: (line: string) => everyCommand(line, withTree),
   };
 });
@@ -78,8 +95,9 @@ const GROUPS: ReadonlySet<string> = new Set(['program', 'list', 'pipeline']);
 const JOINTS: ReadonlySet<string> = new Set(['|', '&&', '||', ';', '\n']);
 
 /** False as soon as something is met that is not known to be simple. */
-function readPart(node: Node, reader: Reader): boolean {
-  if (GROUPS.has(node.type)) return node.children.every((part) => readPart(part, reader));
+function readPart(node: Node, reader: Reader, depth = 0): boolean {
+  if (depth > DEEPEST) return false;
+  if (GROUPS.has(node.type)) return node.children.every((part) => readPart(part, reader, depth + 1));
   if (node.type === 'command') return readCommand(node, reader);
   if (node.isNamed || !JOINTS.has(node.type)) return false;
   reader.joint = node.type as Joint;

@@ -13,17 +13,25 @@ interface Starter {
 const STARTERS: ReadonlyMap<string, Starter> = new Map<string, Starter>([
   ...['builtin', 'busybox', 'command', 'coproc', 'nohup', 'setsid', 'toybox'].map((name) => [name, {}] as const),
   ['chroot', { operands: 1 }],
+  ['chrt', { valued: 'TPD', operands: 1 }],
   ['doas', { valued: 'Cu' }],
   ['env', { valued: 'CuS' }],
   ['exec', { valued: 'a' }],
   ['flock', { valued: 'Ew', operands: 1 }],
   ['ionice', { valued: 'cnpPu' }],
   ['nice', { valued: 'n' }],
+  ['parallel', { valued: 'aCEIjLnNPSsd' }],
+  ['pkexec', {}],
+  ['runuser', { valued: 'ugGs' }],
+  ['setpriv', {}],
   ['stdbuf', { valued: 'eio' }],
   ['strace', { valued: 'abeEoOpPsSuUX' }],
+  ['systemd-run', { valued: 'HMpEuCt' }],
   ['sudo', { valued: 'CDghpRrTtUu' }],
+  ['taskset', { operands: 1 }],
   ['time', { valued: 'fo' }],
   ['timeout', { valued: 'ks', operands: 1 }],
+  ['unshare', { valued: 'RSGw' }],
   ['watch', { valued: 'n' }],
   ['xargs', { valued: 'adEILnPs' }],
 ]);
@@ -35,20 +43,39 @@ export interface Started {
   readonly commands: readonly number[];
   /** Shell lines. */
   readonly lines: readonly string[];
+  /** It does what its input says, as far as its words tell. */
+  readonly readsInput: boolean;
 }
+
+const NOTHING: Started = { commands: [], lines: [], readsInput: false };
 
 /** What a command starts, as its words say. Where an option may or may not take the next word, it is read both ways. */
 export function startedBy(argv: SeenWords): Started {
   const program = nameOf(argv[0]);
-  if (program === undefined) return { commands: [], lines: [] };
-  if (SHELL.test(program)) return { commands: [], lines: lineAfter(argv, /^-[a-zA-Z]*c[a-zA-Z]*$|^--command$/) };
-  if (program === 'eval') return { commands: [], lines: [evaluated(argv)] };
-  if (program === 'find') return { commands: executedByFind(argv), lines: [] };
+  if (program === undefined) return NOTHING;
+  if (program === 'eval') return { ...NOTHING, lines: [evaluated(argv)] };
+  if (program === 'trap') return { ...NOTHING, lines: firstOperand(argv) };
+  if (program === 'find') return { ...NOTHING, commands: executedByFind(argv) };
+  if (program === 'source' || program === '.') return { ...NOTHING, readsInput: isInput(argv[1]) };
   // It tells only where the command is.
-  if (program === 'command' && /^-p*[vV]/.test(argv[1] ?? '')) return { commands: [], lines: [] };
+  if (program === 'command' && /^-p*[vV]/.test(argv[1] ?? '')) return NOTHING;
   const starter = STARTERS.get(program);
-  const lines = program === 'env' ? lineAfter(argv, /^-[a-zA-Z0-9]*S$|^--split-string$/) : [];
-  return { commands: starter ? startsOf(argv, starter) : [], lines };
+  const commands = starter ? startsOf(argv, starter) : [];
+  if (SHELL.test(program) || program === 'script') {
+    const lines = lineAfter(argv, /^-[a-zA-Z]*c[a-zA-Z]*$|^--command(=|$)/);
+    const mayReadInput = /^(?:su|runuser|script)$/.test(program) || isInput(argv[1]);
+    return { commands, lines, readsInput: lines.length === 0 && mayReadInput };
+  }
+  const lines = program === 'env' ? lineAfter(argv, /^-[a-zA-Z0-9]*S$|^--split-string(=|$)/) : [];
+  return { commands, lines, readsInput: program === 'parallel' };
+}
+
+/** Where a shell looks for its commands: in its input, unless this first word names a file of them. */
+const isInput = (word: string | undefined): boolean => word === undefined || /^(?:[-+]|\/dev\/|\/proc\/)/.test(word);
+
+function firstOperand(argv: SeenWords): readonly string[] {
+  const operand = argv.slice(1).find((word) => word !== '--');
+  return operand === undefined ? [] : [operand];
 }
 
 /** The name of a program, of whatever folder. */
@@ -56,6 +83,8 @@ export const nameOf = (program: string | undefined): string | undefined => progr
 
 function lineAfter(argv: SeenWords, option: RegExp): readonly string[] {
   const at = argv.findIndex((word, index) => index > 0 && word !== undefined && option.test(word));
+  const joined = at < 0 ? undefined : /^--[a-z-]+=(.*)$/s.exec(argv[at] ?? '')?.[1];
+  if (joined !== undefined) return [joined];
   const line = at < 0 ? undefined : argv.slice(at + 1).find((word) => word !== undefined && !/^[-+]/.test(word));
   return line === undefined ? [] : [line];
 }

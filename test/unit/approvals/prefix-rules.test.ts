@@ -21,7 +21,7 @@ const shell = (line: string) => ['/bin/bash', '-lc', line];
 
 /** What rules say of these commands, which are all of a line or only what is seen in it. */
 const said = (rules: PrefixRules, simple: readonly (readonly string[])[] | undefined, line = 'x') =>
-  rules.decide({ simple, all: simple ?? [], shell: shell(line) });
+  rules.decide({ simple, all: simple ?? [], isWhole: true, shell: shell(line) });
 
 /** Whether rules allow a simple command. */
 const allows = async (rules: PrefixRules, argv: readonly string[]): Promise<boolean> =>
@@ -111,7 +111,12 @@ describe('rules together', () => {
 describe('what is only seen in a line', () => {
   const rules = async (text: string, seen: readonly (string | undefined)[]) => {
     await writeFile(at('hand.rules'), text);
-    return createPrefixRules(at('hand.rules')).decide({ simple: undefined, all: [seen], shell: shell('x') });
+    return createPrefixRules(at('hand.rules')).decide({
+      simple: undefined,
+      all: [seen],
+      isWhole: true,
+      shell: shell('x'),
+    });
   };
 
   test('is forbidden and asked about, never allowed', async () => {
@@ -132,6 +137,18 @@ describe('what is only seen in a line', () => {
     expect(await rules(text.replace('rm', '/bin/rm'), ['/usr/rm', 'x'])).toMatchObject({ decision: undefined });
     expect(await allows(createPrefixRules(at('hand.rules')), ['/bin/rm'])).toBe(false);
   });
+});
+
+test('a line that was not looked through as a whole is what the strictest rule says', async () => {
+  const rule = (name: string, decision: string) => `prefix_rule(pattern=["${name}"], decision="${decision}")\n`;
+  const decide = async (text: string) => {
+    await writeFile(at('hand.rules'), text);
+    const line = { simple: undefined, all: [['ls']], isWhole: false, shell: shell('x') };
+    return (await createPrefixRules(at('hand.rules')).decide(line)).decision;
+  };
+  expect(await decide(rule('rm', 'forbidden') + rule('ls', 'prompt'))).toBe('forbidden');
+  expect(await decide(rule('rm', 'prompt') + rule('ls', 'allow'))).toBe('prompt');
+  expect(await decide(rule('mv', 'allow'))).toBeUndefined();
 });
 
 test('without a file nothing is covered', async () => {

@@ -6,7 +6,10 @@ import { loadShellParser } from '../../../src/children/shell-line.ts';
 const shell = await loadShellParser();
 
 /** The lines of words that are found, `?` for a word that is not known. */
-const found = (line: string) => shell.everyCommand(line).map((argv) => argv.map((word) => word ?? '?').join(' '));
+const found = (line: string) =>
+  shell.everyCommand(line).commands.map((argv) => argv.map((word) => word ?? '?').join(' '));
+
+const quoted = (line: string) => `'${line.replaceAll("'", `'\\''`)}'`;
 
 describe('everyCommand', () => {
   it.each([
@@ -66,6 +69,17 @@ describe('everyCommand', () => {
     ['xargs', 'ls | xargs -n 1 rm x'],
     ['find', 'find . -name a -exec rm x \\;'],
     ['exec', 'exec -a y rm x'],
+    ['unshare', 'unshare -r rm x'],
+    ['setpriv', 'setpriv --reuid 1 rm x'],
+    ['taskset', 'taskset -c 0 rm x'],
+    ['chrt', 'chrt -f 5 rm x'],
+    ['trap', `trap 'rm x' EXIT`],
+    ['script', `script -qc 'rm x' f`],
+    ['pkexec', 'pkexec --user root rm x'],
+    ['systemd-run', 'systemd-run --user -p A=1 rm x'],
+    ['parallel', 'parallel -j 2 rm x'],
+    ['runuser', 'runuser -u root -- rm x'],
+    ['a line in the word of its option', `su --command='rm x' root`],
     ['several of them', 'nohup env A=1 nice sudo /usr/bin/env rm x'],
     ['an error behind it', 'rm x\n)'],
     ['an error in front of it', ') ; rm x'],
@@ -93,14 +107,59 @@ describe('everyCommand', () => {
     expect(found('export A=1')).toEqual(['export ?']);
   });
 
-  it('ends soon for whatever is nested or long', () => {
-    const nested = Array.from({ length: 2_000 }).reduce<string>((line) => `(${line})`, 'rm x');
-    expect(found(nested)).toContain('rm x');
-    expect(found(`${'a '.repeat(50_000)}; rm x`)).toContain('rm x');
-    expect(found(`sudo ${'--a '.repeat(2_000)}rm x`)).toContain('rm x');
-    expect(found(`${'env '.repeat(8_000)}rm x`).length).toBeLessThan(1_000);
-    expect(found('sudo --a '.repeat(5_000)).length).toBeLessThan(1_000);
-    expect(found(`${'eval '.repeat(1_000)}rm x`)).toContain('rm x');
-    expect(found(`${'true\n'.repeat(5_000)}rm x`)).toContain('rm x');
+  it.each([
+    ['groups in groups', `${'('.repeat(2_000)}rm x${')'.repeat(2_000)}`],
+    ['a long line', `${'a '.repeat(50_000)}; rm x`],
+    ['many options', `sudo ${'--a '.repeat(2_000)}rm x`],
+    ['many starters', `${'env '.repeat(510)}rm x`],
+    ['starters up to the longest line', `${'env '.repeat(8_000)}rm x`],
+    ['options that may be values', `${'sudo --a '.repeat(5_000)}rm x`],
+    ['one word many times', `${'eval '.repeat(1_000)}rm x`],
+    ['many commands', `${'true\n'.repeat(5_000)}rm x`],
+    ['starters before a line of many commands', `${'env '.repeat(150)}-S '${'a;'.repeat(20_000)}rm x'`],
+    ['words behind a redirection of a long list', `${'a && '.repeat(800)}rm >b ${'c '.repeat(800)}; rm x`],
+    ['backslashes and line ends', `${'\\'.repeat(4_000)}${'\n'.repeat(4_000)}rm x`],
+    ['shells in shells', Array.from({ length: 7 }).reduce<string>((line) => `sh -c ${quoted(line)}`, 'rm x')],
+    ['what the grammar stumbles over', `${'a;) '.repeat(16_000)}rm x`],
+    ['pipes', `${'a | '.repeat(16_000)}rm x`],
+    ['open lists', `${'a=('.repeat(16_000)}rm x`],
+  ])('finds a command behind %s, or says that it has not seen all, within its bounds', (_what, line) => {
+    const { commands, isWhole, parsed } = shell.everyCommand(line);
+    expect(!isWhole || commands.some((argv) => argv.join(' ') === 'rm x')).toBe(true);
+    expect(commands.length).toBeLessThanOrEqual(2_000);
+    expect(commands.reduce((sum, argv) => sum + argv.length, 0)).toBeLessThanOrEqual(20_000);
+    expect(parsed).toBeLessThanOrEqual(50);
+    expect(found('rm x')).toEqual(['rm x']);
   });
+
+  it('parses the same text once, and continued lines once more', () => {
+    expect(shell.everyCommand(`${'env '.repeat(100)}-S 'rm x'`)).toMatchObject({ parsed: 2, isWhole: true });
+    expect(shell.everyCommand(`a ${'\\\n'.repeat(500)}b`).parsed).toBe(2);
+    expect(shell.everyCommand(`${'\\'.repeat(500)}${'\n'.repeat(500)}`).parsed).toBe(2);
+  });
+
+  it('gives words behind a redirection to the last command of a list only', () => {
+    expect(found('a && b | c > f d')).toEqual(['a', 'b', 'c d']);
+  });
+
+  it.each([
+    'echo rm x | sh',
+    'echo rm x | sudo bash -e',
+    'bash <<< "rm x"',
+    'sh <<E\nrm x\nE',
+    'echo rm x | { su root; }',
+    'sh <(echo rm x)',
+    'f() { sh; }; echo rm x | f',
+    '. /dev/stdin <<< "rm x"',
+    'echo rm x | parallel',
+  ])('says that it has not seen all of %j', (line) => {
+    expect(shell.everyCommand(line).isWhole).toBe(false);
+  });
+
+  it.each(['ls | grep x', 'ls | sh -c "cat"', 'ls | bash x.sh', 'sh || ls', 'bash', 'cat <<E\nx\nE'])(
+    'has seen all of %j',
+    (line) => {
+      expect(shell.everyCommand(line).isWhole).toBe(true);
+    },
+  );
 });
