@@ -141,6 +141,15 @@ describe.skipIf(!tool)('what is matched', () => {
     },
   );
 
+  it('is not had by shutting the folder that it lies in for one command, and opening it in the next', async () => {
+    file('sub/a.key');
+    await run('chmod 000 sub', ['**/*.key']);
+    const seen = await run('chmod 755 sub; cat sub/a.key; mv sub other; cat other/a.key; echo end', ['**/*.key']);
+    chmodSync(join(workspace, 'sub'), 0o755);
+    expect(seen).toContain('end\n');
+    expect(seen).not.toContain('the key');
+  });
+
   it('known limits: another name of the same file, and what comes after the start', async () => {
     linkSync(file('a.key'), join(workspace, 'hard'));
     expect(await run('cat hard; echo late > b.key; cat b.key', ['*.key'])).toBe('the keylate\n');
