@@ -33,7 +33,7 @@ const requireFrom = () => createRequire(typeof __filename === 'string' ? __filen
 const LONGEST_READING = 80;
 /** Where more of them do not fit together, the grammar takes seconds without asking whether it should stop. */
 const MOST_BRACKETS = 500;
-const BRACKET = /[()]/;
+const BRACKET = /[()]|\$\[/;
 /** How many lists may lie in each other: one for each joint. */
 const DEEPEST = 1_000;
 

@@ -110,6 +110,7 @@ describe('everyCommand', () => {
   it.each([
     ['groups in groups', `${'('.repeat(2_000)}rm x${')'.repeat(2_000)}`],
     ['a long line', `${'a '.repeat(50_000)}; rm x`],
+    ['signs of sums without end', `${'$['.repeat(16_000)}rm x`],
     ['many options', `sudo ${'--a '.repeat(2_000)}rm x`],
     ['many starters', `${'env '.repeat(510)}rm x`],
     ['starters up to the longest line', `${'env '.repeat(8_000)}rm x`],
