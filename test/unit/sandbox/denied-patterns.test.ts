@@ -131,16 +131,6 @@ describe.skipIf(!tool)('what is matched', () => {
     expect(await run('ls k | wc -l; cat k/1.key; true', ['**/k'])).not.toMatch(/the key|310/);
   });
 
-  it.skipIf(process.getuid?.() === 0)(
-    'lets nothing start when it lies where names can be used but not listed',
-    async () => {
-      file('shut/a.key');
-      chmodSync(join(workspace, 'shut'), 0o311);
-      await expect(run('true', ['**/*.key'])).rejects.toMatchObject(refused(/cannot be looked through/));
-      chmodSync(join(workspace, 'shut'), 0o755);
-    },
-  );
-
   it('is not had by shutting the folder that it lies in for one command, and opening it in the next', async () => {
     file('sub/a.key');
     await run('chmod 000 sub', ['**/*.key']);
