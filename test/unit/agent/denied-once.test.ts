@@ -5,7 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 
-const looks = vi.hoisted(() => ({ now: 0, most: 0, all: 0 }));
+const looks = vi.hoisted(() => {
+  const gate = () => {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    return { open, opened };
+  };
+  return { now: 0, most: 0, all: 0, hasBegun: gate(), mayEnd: gate() };
+});
 vi.mock('../../../src/sandbox/expansion.ts', async (original) => {
   const real = await original<typeof import('../../../src/sandbox/expansion.ts')>();
   const expand: typeof real.expand = async (...given) => {
@@ -13,7 +22,10 @@ vi.mock('../../../src/sandbox/expansion.ts', async (original) => {
     looks.now += 1;
     looks.most = Math.max(looks.most, looks.now);
     try {
-      return await real.expand(...given);
+      const found = await real.expand(...given);
+      looks.hasBegun.open();
+      await looks.mayEnd.opened;
+      return found;
     } finally {
       looks.now -= 1;
     }
@@ -30,13 +42,14 @@ test('those who come while one is under way share the next, which sees what has 
   await writeFile(join(folder, 'plain'), '');
   const patterns = { all: readPatterns('**/*.key', folder), depth: Number.POSITIVE_INFINITY };
   const first = deniedBy(patterns);
-  await vi.waitUntil(() => looks.now === 1, { interval: 0 });
+  await looks.hasBegun.opened;
   await symlink('plain', join(folder, 'late.key'));
-  const others = await Promise.all(Array.from({ length: 20 }, () => deniedBy(patterns)));
+  const asked = Array.from({ length: 20 }, () => deniedBy(patterns));
+  looks.mayEnd.open();
   await first;
   expect(looks.most).toBe(1);
   expect(looks.all).toBeLessThanOrEqual(3);
-  for (const isDenied of others) expect(isDenied(join(folder, 'plain'))).toBe(true);
+  for (const isDenied of await Promise.all(asked)) expect(isDenied(join(folder, 'plain'))).toBe(true);
   const other = { ...patterns, all: readPatterns('*.pem', folder) };
   expect((await deniedBy(other))(join(folder, 'plain'))).toBe(false);
 });
