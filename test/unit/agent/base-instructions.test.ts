@@ -16,9 +16,9 @@ const WRITING: HeldPolicy = {
 };
 
 test('it is told of its work, of the place, and what the client adds', () => {
-  const told = instructionsOf(settings({ cwd: '/work/here', developerInstructions: 'Be brief.' }), at);
+  const told = instructionsOf(settings({ cwd: '/somewhere/here', developerInstructions: 'Be brief.' }), at);
   expect(told).toMatch(/^You are a coding agent/);
-  expect(told).toContain('working folder is /work/here');
+  expect(told).toContain('working folder is /somewhere/here');
   expect(told).toContain('2026-02-03');
   expect(told).toContain('/bin/zsh');
   expect(told).toMatch(/Be brief\.$/);
