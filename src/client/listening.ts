@@ -56,8 +56,10 @@ export class Listening {
     if (method === 'thread/unsubscribe' && threadId !== undefined) this.#left(threadId);
     if (!SUBSCRIBING.has(method)) return;
     const { thread, headSeq } = result as { thread: { id: string }; headSeq?: number };
-    const first = method === 'thread/start' ? (this.seqOf(thread.id) ?? 0) : undefined;
-    this.#places.listening(thread.id, afterEventSeq ?? headSeq ?? first);
+    const place = afterEventSeq ?? headSeq;
+    // The answer to a repeated start may be an old one.
+    const isStart = method === 'thread/start';
+    this.#places.listening(thread.id, isStart ? Math.max(place ?? 0, this.seqOf(thread.id) ?? 0) : place);
   }
 
   cut(): void {

@@ -13,6 +13,13 @@ export const isArchived = (threadId: ThreadId): AppError =>
 export const isCompacting = (threadId: ThreadId): AppError =>
   new AppError('conflict', 'the view of the model is being compacted', { threadId });
 
+export const otherTurn = (threadId: ThreadId, turnId: TurnId, activeTurnId: TurnId): AppError =>
+  new AppError('conflict', `expected active turn id ${turnId} but found ${activeTurnId}`, {
+    threadId,
+    turnId,
+    activeTurnId,
+  });
+
 export const nothingToDo = (what: 'steer' | 'interrupt', threadId: ThreadId): AppError =>
   new AppError('conflict', `no active turn to ${what}`, { threadId });
 

@@ -77,7 +77,8 @@ export class Cursor {
   /** Everything up to `to` has become visible. A cursor that is not live reads it from the log later. */
   publish(publication: Publication): void {
     if (!this.#isStarted || this.#isOver || publication.to <= this.#position) return;
-    if (!this.#isLive || this.subscriber.isFull()) {
+    const isAhead = publication.from <= this.#position;
+    if (!this.#isLive || isAhead || this.subscriber.isFull()) {
       this.#isLive = false;
       void this.#catchUp();
       return;

@@ -20,6 +20,7 @@ import { wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { type SettingsParts, settingsAfter } from './settings.ts';
+import type { Place } from './thread-log.ts';
 import { adoptedView } from './view.ts';
 
 export interface ForkHandlerParts {
@@ -34,12 +35,18 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
   const { registry, settings, subscriberOf } = parts;
   const { loaded, stored } = createAccess(registry);
   const listening = createListening(registry, subscriberOf);
-  const shownTo = async (context: Context, fork: ThreadRuntime, params: Params<typeof threadFork>) => {
+  const turnsOf = async (context: Context, fork: ThreadRuntime, params: Params<typeof threadFork>) => {
+    if (params.excludeTurns) return NO_TURNS;
     const { store } = await stored(context, fork.threadId);
-    const { turns, isTruncated } = params.excludeTurns ? NO_TURNS : await wholeTurns(store, fork.threadId);
-    if (!params.excludeTurns) tellOfPages(context.session, fork.meta);
-    const section = registry.sectionOf(tenantOf(context), fork.meta);
-    return { ...adoptedView(fork.meta, fork.status, section, turns), ...(isTruncated ? { turnsTruncated: true } : {}) };
+    return wholeTurns(store, fork.threadId);
+  };
+  const shownTo = (context: Context, fork: ThreadRuntime, { thread }: Place, turns: typeof NO_TURNS) => {
+    const section = registry.sectionOf(tenantOf(context), thread.meta);
+    return {
+      ...adoptedView(thread.meta, fork.status, section, turns.turns),
+      headSeq: thread.head,
+      ...(turns.isTruncated ? { turnsTruncated: true } : {}),
+    };
   };
   return implement(
     forkMethods,
@@ -56,28 +63,29 @@ export function forkHandlers(parts: ForkHandlerParts): Route[] {
         const meta = forkedMeta(params, source.meta, adopted, session, parts);
         const fork = await registry.fork(tenant, params.threadId, at, meta, context.once({ thread: { id: meta.id } }));
         await giveOwn(fork, session.client, own);
-        const shown = await shownTo(context, fork, params);
-        const subscription = listening.join(session, fork, undefined);
+        if (!params.excludeTurns) tellOfPages(session, meta);
+        const read = () => turnsOf(context, fork, params);
+        const { shown, subscription } = await listening.joinAfter(session, fork, undefined, read);
         afterReply(() => {
           registry.tell(tenant, meta.id, ['started']);
           subscription.start();
         });
-        return shown;
+        return shownTo(context, fork, subscription, shown);
       },
     },
     {
       // The turns of a fork are more than is kept for a repeated request: it is shown as it is now.
       threadFork: async (reply: { readonly thread: { readonly id: ThreadId } }, params, context) => {
         const { id } = reply.thread;
-        const fork = await listening.rejoin(context, id);
-        if (!fork) throw noSuchThread(id);
-        return shownTo(context, fork, params);
+        const again = await listening.rejoin(context, id, (fork) => turnsOf(context, fork, params));
+        if (!again) throw noSuchThread(id);
+        return shownTo(context, again.runtime, again.place, again.shown);
       },
     },
   );
 }
 
-const NO_TURNS = { turns: [], isTruncated: false };
+const NO_TURNS: Awaited<ReturnType<typeof wholeTurns>> = { turns: [], isTruncated: false };
 
 function checkWishes(params: Params<typeof threadFork>): void {
   const { threadId } = params;
@@ -95,7 +103,7 @@ function checkWishes(params: Params<typeof threadFork>): void {
 async function placeOf(params: Params<typeof threadFork>, source: ThreadRuntime, store: ThreadStore): Promise<Seq> {
   const { threadId, lastTurnId, beforeTurnId } = params;
   const turnId = lastTurnId ?? beforeTurnId;
-  if (!turnId) return source.seq;
+  if (!turnId) return source.place().thread.head;
   const row = await store.turn(threadId, turnId);
   if (!row) throw new AppError('notFound', `turn not found: ${turnId}`, { threadId, turnId });
   if (beforeTurnId) return row.seq - 1;
@@ -104,7 +112,7 @@ async function placeOf(params: Params<typeof threadFork>, source: ThreadRuntime,
   }
   const from = { key: row.seq, inclusive: false };
   const [next] = (await store.turns(threadId, { direction: 'asc', limit: 1, from })).rows;
-  return next ? next.seq - 1 : source.seq;
+  return next ? next.seq - 1 : source.place().thread.head;
 }
 
 /** The row of the fork before any turn: those that are copied are counted by the store. */

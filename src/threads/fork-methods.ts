@@ -22,7 +22,7 @@ export const threadFork = request('thread/fork', {
       title: optional(z.string()),
       metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
     }),
-  result: () => z.object({ ...adopted(), turnsTruncated: z.boolean().optional() }),
+  result: () => z.object({ ...adopted(), headSeq: z.int(), turnsTruncated: z.boolean().optional() }),
   queue: (params) => threadQueue(params.threadId),
   needs: 'thread:write',
   mutates: 'store',

@@ -3,12 +3,15 @@
 import { AppError } from '../base/errors.ts';
 import type { ContextItem } from '../model/context.ts';
 import { newId, type TurnId } from '../model/ids.ts';
-import { implement, type Route } from '../rpc/router.ts';
+import type { ThreadStatus } from '../model/thread.ts';
+import type { Turn } from '../model/turn.ts';
+import { type Context, implement, type Route } from '../rpc/router.ts';
 import { createAccess, tenantOf } from './access.ts';
 import { isCompacting } from './conflicts.ts';
 import { historyMethods } from './history-methods.ts';
 import { itemEntries, newestCursors, wholeTurns } from './pages.ts';
 import type { ThreadRegistry } from './registry.ts';
+import type { LiveThread } from './state.ts';
 import { threadView } from './view.ts';
 
 /** Turns that one call can take back. */
@@ -16,6 +19,10 @@ const MAX_REVERTED = 10_000;
 
 export function historyHandlers(registry: ThreadRegistry): Route[] {
   const { loaded, stored } = createAccess(registry);
+  const shownOf = (context: Context, { meta, head }: LiveThread, status: ThreadStatus, turns?: Turn[]) => ({
+    thread: threadView(meta, status, registry.sectionOf(tenantOf(context), meta), turns),
+    headSeq: head,
+  });
   return implement(historyMethods, {
     threadRevert: async ({ threadId, beforeTurnId }, context) => {
       const runtime = await loaded(context, threadId);
@@ -29,21 +36,17 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
         const from = { key: first.seq, inclusive: true };
         const { rows } = await store.turns(threadId, { direction: 'asc', limit: MAX_REVERTED, from });
         const turnIds = rows.map((row) => row.id);
-        const section = registry.sectionOf(tenantOf(context), runtime.meta);
-        // Made before the change, so that it can be stored with it.
-        const reply = {
-          thread: threadView(runtime.meta, runtime.status, section),
-          ...(await newestCursors(store, threadId, first.seq)),
-        };
+        const cursors = await newestCursors(store, threadId, first.seq);
         context.afterReply(runtime.hold());
         const { firstUnread } = runtime.meta.readState;
         const isUnread = firstUnread?.type === 'turn' && turnIds.includes(firstUnread.turnId);
-        await runtime.change(
+        const reply = await runtime.answer(
           [
             { type: 'turnsReverted', firstTurnId: beforeTurnId, turnIds },
             ...(isUnread ? [{ type: 'threadRead' as const, throughTurnId: null, revision: newId() }] : []),
           ],
-          context.once(reply),
+          (thread, status) => ({ ...shownOf(context, thread, status), ...cursors }),
+          context.once,
         );
         if (isUnread) context.afterReply(() => registry.tell(tenantOf(context), threadId, ['readState']));
         return reply;
@@ -57,17 +60,14 @@ export function historyHandlers(registry: ThreadRegistry): Route[] {
         const { rows } = await store.turns(threadId, { direction: 'desc', limit: numTurns });
         const reverted = rows.map((row) => row.id);
         const { turns } = await wholeTurns(store, threadId);
-        // Made before the change, so that it can be stored with it.
         const kept = turns.filter((turn) => !reverted.includes(turn.id));
-        const section = registry.sectionOf(tenantOf(context), runtime.meta);
-        const reply = { thread: threadView(runtime.meta, runtime.status, section, kept) };
         context.afterReply(runtime.hold());
         const firstTurnId = reverted.at(-1);
-        const once = context.once(reply);
-        if (firstTurnId !== undefined)
-          await runtime.change([{ type: 'turnsReverted', firstTurnId, turnIds: reverted }], once);
-        else if (once) await runtime.change([], once);
-        return reply;
+        return runtime.answer(
+          firstTurnId === undefined ? [] : [{ type: 'turnsReverted', firstTurnId, turnIds: reverted }],
+          (thread, status) => shownOf(context, thread, status, kept),
+          context.once,
+        );
       });
     },
 

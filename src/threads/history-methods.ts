@@ -17,6 +17,7 @@ export const threadRevert = request('thread/revert', {
       thread: Thread(),
       turnsBackwardsCursor: z.string().nullable(),
       itemsBackwardsCursor: z.string().nullable(),
+      headSeq: z.int(),
     }),
   queue: ofThread,
   needs: 'thread:write',
@@ -25,7 +26,7 @@ export const threadRevert = request('thread/revert', {
 
 export const threadRollback = request('thread/rollback', {
   params: () => z.object({ ...threadId(), numTurns: z.int().min(1) }),
-  result: () => z.object({ thread: Thread() }),
+  result: () => z.object({ thread: Thread(), headSeq: z.int() }),
   queue: ofThread,
   needs: 'thread:write',
   mutates: 'store',

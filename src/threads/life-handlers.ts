@@ -41,10 +41,14 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
       const runtime = await loaded(context, threadId);
       if (!runtime.meta.archived)
         throw new AppError('conflict', `no archived rollout found for thread id ${threadId}`, { threadId });
-      const reply = {
-        thread: threadView({ ...runtime.meta, archived: false }, NOT_LOADED, registry.sectionOf(tenant, runtime.meta)),
-      };
-      await runtime.change([{ type: 'threadUnarchived' }], context.once(reply));
+      const reply = await runtime.answer(
+        [{ type: 'threadUnarchived' }],
+        ({ meta, head }) => ({
+          thread: threadView(meta, NOT_LOADED, registry.sectionOf(tenant, meta)),
+          headSeq: head,
+        }),
+        context.once,
+      );
       const { meta } = runtime;
       await registry.unload(tenant, threadId);
       context.afterReply(() => registry.tell(tenant, threadId, ['unarchived'], { meta, status: NOT_LOADED }));

@@ -27,7 +27,7 @@ export const threadArchive = request('thread/archive', {
 
 export const threadUnarchive = request('thread/unarchive', {
   params: () => z.object(threadId()),
-  result: () => z.object({ thread: Thread() }),
+  result: () => z.object({ thread: Thread(), headSeq: z.int() }),
   queue: ofThread,
   needs: 'thread:write',
   mutates: 'store',

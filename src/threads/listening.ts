@@ -7,10 +7,11 @@ import type { Session } from '../rpc/session.ts';
 import type { Subscriber } from './cursor.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
-import type { Subscription } from './thread-log.ts';
+import { readAt } from './steady-read.ts';
+import type { Place, Subscription } from './thread-log.ts';
 
 export interface Listening {
-  /** Joins behind `after`, by default behind what has been shown; rejects a place ahead of it as *conflict*. */
+  /** Joins behind `after`, by default behind what is on disk. */
   join(session: Session, runtime: ThreadRuntime, after: Seq | undefined): Subscription;
   /**
    * Reads what shows the thread as it is, and joins right behind it: nothing is missed, and nothing is both in it and told,
@@ -24,14 +25,17 @@ export interface Listening {
   ): Promise<{ readonly shown: T; readonly subscription: Subscription }>;
   /**
    * For a repeated request that began the thread: joins after the reply, unless the session listens already or the thread is
-   * archived by now. Undefined: the thread is gone.
+   * archived by now, and reads as `joinAfter` does. Undefined: the thread is gone.
    */
-  rejoin(context: Context, id: ThreadId): Promise<ThreadRuntime | undefined>;
+  rejoin<T>(
+    context: Context,
+    id: ThreadId,
+    read: (runtime: ThreadRuntime) => Promise<T>,
+    after?: Seq,
+  ): Promise<{ readonly runtime: ThreadRuntime; readonly shown: T; readonly place: Place } | undefined>;
   /** False when the session did not listen. */
   leave(session: Session, runtime: ThreadRuntime): boolean;
 }
-
-const MAX_READS = 4;
 
 export function createListening(registry: ThreadRegistry, subscriberOf: (session: Session) => Subscriber): Listening {
   const leave = (session: Session, tenant: string, threadId: ThreadId): boolean => {
@@ -49,23 +53,25 @@ export function createListening(registry: ThreadRegistry, subscriberOf: (session
     if (!session.owned(name)) session.own(name, { close: end });
     return subscription;
   };
+  const joinAfter: Listening['joinAfter'] = async (session, runtime, after, read) => {
+    const { shown, place } = await readAt(() => join(session, runtime, after), read);
+    return { shown, subscription: place };
+  };
   return {
     join,
-    async joinAfter(session, runtime, after, read) {
-      for (let reads = 1; ; reads += 1) {
-        const subscription = join(session, runtime, after);
-        const shown = await read();
-        if (after !== undefined || subscription.isCurrent() || reads === MAX_READS) return { shown, subscription };
-      }
-    },
-    async rejoin({ session, afterReply }, id) {
+    joinAfter,
+    async rejoin({ session, afterReply }, id, read, after) {
       try {
         const runtime = await registry.load(session.principal.tenant, id);
         const isListening = runtime.subscribers.includes(subscriberOf(session));
-        if (runtime.meta.archived || isListening) return runtime;
-        const subscription = join(session, runtime, undefined);
+        const readIt = () => read(runtime);
+        if (runtime.meta.archived || isListening) return { runtime, ...(await readAt(() => runtime.place(), readIt)) };
+        // What an old answer does not show is told now, if it is still there.
+        const store = after === undefined ? undefined : await registry.storeOf(session.principal.tenant, id);
+        const isKept = after !== undefined && store !== undefined && after >= (await store.oldest(id));
+        const { shown, subscription } = await joinAfter(session, runtime, isKept ? after : undefined, readIt);
         afterReply(() => subscription.start());
-        return runtime;
+        return { runtime, shown, place: subscription };
       } catch (error) {
         if (isAppError(error, 'notFound')) return undefined;
         throw error;

@@ -33,6 +33,7 @@ export class LogWriter {
   #waiting: Group[] = [];
   #waitingText = 0;
   #writing: Promise<void> | undefined;
+  #commit: Promise<unknown> | undefined;
   #failure: AppError | undefined;
 
   constructor(parts: LogWriterParts, head: Seq) {
@@ -76,6 +77,11 @@ export class LogWriter {
     while (this.#writing) await this.#writing;
   }
 
+  /** Settles when the commit under way has ended, if there is one. */
+  async committing(): Promise<void> {
+    await this.#commit?.catch(() => {});
+  }
+
   #place(group: Group, event: ThreadEvent): void {
     group.events.push({ seq: this.#head + 1, atMs: this.#parts.clock.now(), event });
     this.#head += span(event);
@@ -90,7 +96,9 @@ export class LogWriter {
       const once = batch.find((group) => group.once)?.once;
       try {
         const toStore: EventToStore[] = events;
-        this.#committedHead = await this.#parts.store.append(this.#parts.threadId, this.#committedHead, toStore, once);
+        const commit = this.#parts.store.append(this.#parts.threadId, this.#committedHead, toStore, once);
+        this.#commit = commit;
+        this.#committedHead = await commit;
         this.#parts.committed(events);
         for (const group of batch) group.done.resolve(this.#committedHead);
       } catch (error) {

@@ -21,10 +21,14 @@ export function metadataHandlers(registry: ThreadRegistry, settings: SettingsPar
       const runtime = await loaded(context, threadId);
       requireStored(runtime, 'metadata updates');
       const after = { ...(runtime.meta.gitInfo ?? { sha: null, branch: null, originUrl: null }), ...gitInfo };
-      const section = registry.sectionOf(tenantOf(context), runtime.meta);
-      const reply = { thread: threadView({ ...runtime.meta, gitInfo: after }, runtime.status, section) };
-      await runtime.change([{ type: 'gitInfoChanged', gitInfo: after }], context.once(reply));
-      return reply;
+      return runtime.answer(
+        [{ type: 'gitInfoChanged', gitInfo: after }],
+        ({ meta, head }, status) => ({
+          thread: threadView(meta, status, registry.sectionOf(tenantOf(context), meta)),
+          headSeq: head,
+        }),
+        context.once,
+      );
     },
 
     threadReadStateUpdate: async ({ threadId, operation, expectedRevision }, context) => {

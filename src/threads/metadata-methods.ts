@@ -20,7 +20,7 @@ export const threadMetadataUpdate = request('thread/metadata/update', {
       gitInfo: optional(z.object({ sha: change(), branch: change(), originUrl: change() })),
       projectId: optional(z.string()),
     }),
-  result: () => z.object({ thread: Thread() }),
+  result: () => z.object({ thread: Thread(), headSeq: z.int() }),
   queue: ofThread,
   needs: 'thread:write',
   mutates: 'store',

@@ -40,10 +40,6 @@ export class Publisher {
     this.#published = head;
   }
 
-  get seq(): Seq {
-    return this.#published;
-  }
-
   get subscribers(): readonly Subscriber[] {
     return [...this.#cursors.keys()];
   }
@@ -66,14 +62,14 @@ export class Publisher {
     this.#publish();
   }
 
-  /** A cursor from `after` on, by default from what has been shown; it sends nothing before it is started. */
-  subscribe(subscriber: Subscriber, after: Seq | undefined): Cursor {
+  /** A cursor from `after` on, which may be ahead of what has been shown; it sends nothing before it is started. */
+  subscribe(subscriber: Subscriber, after: Seq): Cursor {
     const source: LogSource = {
       published: () => this.#published,
       events: (from, limit) => this.#parts.store.events(this.#parts.threadId, from, limit),
       render: (page) => this.#renderPage(page),
     };
-    const cursor = new Cursor(subscriber, source, after ?? this.#published, this.#parts.log);
+    const cursor = new Cursor(subscriber, source, after, this.#parts.log);
     this.#cursors.get(subscriber)?.stop();
     this.#cursors.set(subscriber, cursor);
     return cursor;

@@ -6,7 +6,6 @@ import { CommandSessions } from '../agent/sessions.ts';
 import { Grants } from '../approvals/grants.ts';
 import type { GrantHolder } from '../approvals/thread-port.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError } from '../base/errors.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import type { Once } from '../history/store.ts';
 import type { Proposal } from '../model/approval.ts';
@@ -15,17 +14,17 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
-import { isArchived, isBusy, nothingToDo } from './conflicts.ts';
+import { isArchived, isBusy, nothingToDo, otherTurn } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
 import { type ReviewRequest, startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
 import { recover } from './recovery.ts';
 import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { shownInput } from './shown-input.ts';
+import { shownOfTurn } from './shown-input.ts';
 import { type LiveThread, statusOf } from './state.ts';
 import { steer } from './steer.ts';
-import { type Subscription, ThreadLog } from './thread-log.ts';
+import { type Place, type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadMcp } from './thread-mcp.ts';
 import { ThreadQueue } from './thread-queue.ts';
 import type { TurnSlot } from './turn-slot.ts';
@@ -91,11 +90,6 @@ export class ThreadRuntime implements Closable {
     return this.#log.accepted.turn?.id;
   }
 
-  /** The place of the last event that has been shown. */
-  get seq(): Seq {
-    return this.#log.seq;
-  }
-
   /** Those that stand, as they are on disk. */
   get questions(): readonly Proposal[] {
     return [...(this.#log.stored.turn?.questions.values() ?? [])].map(({ proposal }) => proposal);
@@ -118,7 +112,12 @@ export class ThreadRuntime implements Closable {
     return this.#log.subscribers;
   }
 
-  /** Joins behind `after`, by default behind what has been shown; rejects a place ahead of it as *conflict*. */
+  /** Where it stands now, for who reads it without joining. */
+  place(): Place {
+    return this.#log.place();
+  }
+
+  /** Joins behind `after`, by default behind what is on disk. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
     return this.mcp.joining(subscriber, this.#log.subscribe(subscriber, after));
   }
@@ -136,6 +135,16 @@ export class ThreadRuntime implements Closable {
   /** Stores events of the thread that belong to no running turn; settles when they are on disk. */
   change(events: readonly ThreadEvent[], once?: Once): Promise<Seq> {
     return this.#mailbox.run(() => this.#log.append(events, once));
+  }
+
+  /** The same with an answer that shows the thread as it is with these events: its `head` is the place of the last one. */
+  answer<R>(
+    events: readonly ThreadEvent[],
+    show: (thread: LiveThread, status: ThreadStatus) => R,
+    once: (answer: R) => Once | undefined,
+  ): Promise<R> {
+    const shown = (thread: LiveThread) => show(thread, this.mcp.status(statusOf(thread)));
+    return this.#mailbox.run(() => this.#log.answer(events, shown, once));
   }
 
   /** Adopts settings; rejects as *conflict* while a turn runs. */
@@ -199,15 +208,11 @@ export class ThreadRuntime implements Closable {
   async interrupt(turnId: TurnId): Promise<void> {
     const running = this.#running;
     const active = this.activeTurnId;
-    const { threadId } = this;
     if (!running || active === undefined) {
       if (turnId === '') return;
-      throw nothingToDo('interrupt', threadId);
+      throw nothingToDo('interrupt', this.threadId);
     }
-    if (turnId !== '' && turnId !== active) {
-      const text = `expected active turn id ${turnId} but found ${active}`;
-      throw new AppError('conflict', text, { threadId, turnId, activeTurnId: active });
-    }
+    if (turnId !== '' && turnId !== active) throw otherTurn(this.threadId, turnId, active);
     await running.interrupt();
   }
 
@@ -263,10 +268,9 @@ export class ThreadRuntime implements Closable {
     }
   }
 
-  async #shown({ input, isCapped, beside = [] }: SteerInput): Promise<UserInput[] | undefined> {
+  #shown(input: SteerInput): Promise<UserInput[] | undefined> {
     const { hasEnvironment, cwd } = this.meta.settings;
-    const shown = await shownInput(input, isCapped, this.#parts, hasEnvironment ? cwd : undefined);
-    return beside.length === 0 ? shown : [...beside, ...(shown ?? input)];
+    return shownOfTurn(input, this.#parts, hasEnvironment ? cwd : undefined);
   }
 
   #requireIdle(): void {

@@ -8,6 +8,7 @@ import { readImage } from '../fs/image-file.ts';
 import { checkedImageUrl } from '../model/image.ts';
 import type { UserInput } from '../model/input.ts';
 import type { Skills } from '../skills/catalogue.ts';
+import type { SteerInput } from './turn-start.ts';
 
 export interface InputReach {
   /** Folders below which remote people may name files. */
@@ -21,6 +22,16 @@ export interface InputReach {
 
 /** Characters of the images of one input: more than one request to a provider may hold, and bounded however often a file is named. */
 const MAX_IMAGES = 32 * 1024 * 1024;
+
+/** The input of a turn with what stands beside it; undefined: it is shown as it is. `folder` as below. */
+export async function shownOfTurn(
+  { input, isCapped, beside = [] }: SteerInput,
+  reach: InputReach,
+  folder: string | undefined,
+): Promise<UserInput[] | undefined> {
+  const shown = await shownInput(input, isCapped, reach, folder);
+  return beside.length === 0 ? shown : [...beside, ...(shown ?? input)];
+}
 
 /**
  * Undefined: it is shown as it is. `isCapped`: from somebody whom the operator's ceiling holds; `folder`: where the thread works,

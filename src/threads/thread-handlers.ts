@@ -25,6 +25,7 @@ import type { PendingApprovals } from './pending-approvals.ts';
 import type { ThreadRegistry } from './registry.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import { folderOfStart, namesOfOverrides, type SettingsParts, settingsAfter, settingsOfStart } from './settings.ts';
+import { readStored } from './steady-read.ts';
 import { type InstructionSource, instructionEvents, instructionsOfStart } from './thread-instructions.ts';
 import { threadMethods, type threadResume, type threadStart } from './thread-methods.ts';
 import { adoptedView, collaborationModeOf, threadView } from './view.ts';
@@ -64,11 +65,13 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const adopted = { ...wanted, instructionSources: instructions.sources };
         const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
         const status: ThreadStatus = { type: 'idle' };
-        const reply = adoptedView(meta, status, null);
         const first = instructionEvents(instructions, meta.createdAtMs);
+        // The thread's beginning is an event too.
+        const headSeq = first.length + 1;
+        const reply = { ...adoptedView(meta, status, null), headSeq };
         const runtime = await registry.create(tenantOf(context), meta, first, context.once(reply));
         await giveOwn(runtime, session.client, own);
-        const subscription = listening.join(session, runtime, undefined);
+        const subscription = listening.join(session, runtime, headSeq);
         const release = runtime.hold();
         afterReply(() => {
           registry.tell(tenantOf(context), meta.id, ['started']);
@@ -96,14 +99,13 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         await giveOwn(runtime, session.client, own);
         const { store } = await stored(context, params.threadId);
         const after = params.afterEventSeq ?? undefined;
-        if (after !== undefined) await checkPlace(store, params.threadId, after, runtime.seq);
+        if (after !== undefined) await checkPlace(store, params.threadId, after, runtime.place().thread.head);
         const { shown, subscription } = await listening.joinAfter(session, runtime, after, () =>
           snapshotOf(store, params),
         );
         const { turns, isTruncated, initialTurnsPage, cursors } = shown;
-        const headSeq = after !== undefined ? runtime.seq : subscription.cursor.position;
         if (!params.excludeTurns) tellOfPages(session, runtime.meta);
-        const { meta } = subscription.thread;
+        const { meta, head } = subscription.thread;
         const { config } = await settings.config.viewOf(runtime.ownSettings).state();
         const isProviderGone = !hasProvider(config, meta.settings.modelProvider);
         afterReply(() => {
@@ -116,7 +118,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
           collaborationMode: collaborationModeOf(meta.settings),
           initialTurnsPage,
           ...cursors,
-          headSeq,
+          headSeq: head,
           ...(isTruncated ? { turnsTruncated: true } : {}),
           ...parts.pending.told(session.principal, params.threadId),
         };
@@ -125,12 +127,12 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
       threadRead: async (params, context) => {
         const { principal } = context.session;
         await parts.pending.ready(principal);
-        const { store, meta, status, runtime } = await stored(context, params.threadId);
-        const { turns, isTruncated } = params.includeTurns
-          ? await wholeTurns(store, params.threadId)
-          : { turns: [], isTruncated: false };
+        const find = () => stored(context, params.threadId);
+        const { store, status } = await find();
+        const read = () => (params.includeTurns ? wholeTurns(store, params.threadId) : Promise.resolve(NO_TURNS));
+        const { shown, meta, headSeq } = await readStored(params.threadId, find, read);
+        const { turns, isTruncated } = shown;
         if (params.includeTurns) tellOfPages(context.session, meta);
-        const headSeq = runtime?.seq ?? (await store.head(params.threadId)) ?? 0;
         const after = params.afterEventSeq ?? undefined;
         const events =
           after === undefined
@@ -155,12 +157,15 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
     },
     {
       threadStart: async (reply: ResultInput<typeof threadStart>, _params, context) => {
-        await listening.rejoin(context, reply.thread.id);
+        const { thread, headSeq } = reply;
+        await listening.rejoin(context, thread.id, async () => {}, headSeq);
         return reply;
       },
     },
   );
 }
+
+const NO_TURNS: Awaited<ReturnType<typeof wholeTurns>> = { turns: [], isTruncated: false };
 
 /** A client that resumes is told the goal, or that there is none. */
 function tellGoal(session: Session, { id: threadId, goal }: ThreadMeta): void {
@@ -177,7 +182,7 @@ function tellOfProvider(session: Session, { id: threadId, settings }: ThreadMeta
 /** What a resume shows of the history. */
 async function snapshotOf(store: ThreadStore, params: Params<typeof threadResume>) {
   const { threadId, excludeTurns, initialTurnsPage: page } = params;
-  const whole = excludeTurns ? { turns: [], isTruncated: false } : await wholeTurns(store, threadId);
+  const whole = excludeTurns ? NO_TURNS : await wholeTurns(store, threadId);
   const initialTurnsPage = page ? await turnsPage(store, threadId, page) : null;
   return { ...whole, initialTurnsPage, cursors: await newestCursors(store, threadId) };
 }

@@ -29,12 +29,18 @@ export interface ThreadLogParts {
   readonly failed: () => void;
 }
 
-export interface Subscription {
-  readonly cursor: Cursor;
-  /** The thread as it is on disk at the moment of joining. */
+/** Where a thread stands at one moment. */
+export interface Place {
+  /** As it is on disk; `head` is the place of the last event in it. */
   readonly thread: LiveThread;
-  /** Nothing but streamed text has been stored since. */
+  /** Whatever has been read of the thread since is true at `head`: nothing but streamed text has come, or is on its way. */
   isCurrent(): boolean;
+  /** Settles when what is on its way to the disk is there. */
+  passed(): Promise<void>;
+}
+
+export interface Subscription extends Place {
+  readonly cursor: Cursor;
   /** Begins to send: first the questions that stand, then what comes. */
   start(): void;
 }
@@ -46,6 +52,8 @@ export class ThreadLog {
   readonly #publisher: Publisher;
   #accepted: LiveThread;
   #stored: LiveThread;
+  /** Events other than streamed text, accepted and on disk. */
+  #changes = { accepted: 0, stored: 0 };
 
   constructor(parts: ThreadLogParts, thread: LiveThread) {
     const { store, broker, callOf, clock, log, validates, published } = parts;
@@ -78,9 +86,15 @@ export class ThreadLog {
     return this.#stored;
   }
 
-  /** The place of the last event that has been shown. */
-  get seq(): Seq {
-    return this.#publisher.seq;
+  /** Where the thread stands now. */
+  place(): Place {
+    const thread = this.#stored;
+    const { stored } = this.#changes;
+    return {
+      thread,
+      isCurrent: () => this.#changes.accepted === stored,
+      passed: () => this.#writer.committing(),
+    };
   }
 
   get subscribers(): readonly Subscriber[] {
@@ -91,6 +105,22 @@ export class ThreadLog {
   append(events: readonly ThreadEvent[], once?: Once): Promise<Seq> {
     const placed = events.map((event) => this.#accept(event));
     return this.#writer.append(placed, once);
+  }
+
+  /** The same with an answer, which shows the thread as it is with these events and all before them. */
+  async answer<R>(
+    events: readonly ThreadEvent[],
+    show: (thread: LiveThread) => R,
+    once: (answer: R) => Once | undefined,
+  ): Promise<R> {
+    const atMs = this.#parts.clock.now();
+    const after = (thread: LiveThread, event: ThreadEvent): LiveThread => {
+      const stored = { seq: thread.head + 1, atMs, event };
+      return applyEvent(thread, stored, lastSeq(stored));
+    };
+    const answer = show(events.reduce(after, this.#accepted));
+    await this.append(events, once(answer));
+    return answer;
   }
 
   /** Stores streamed text with the next commit; settles when more may come. */
@@ -122,14 +152,13 @@ export class ThreadLog {
     return this.#publisher.hold();
   }
 
-  /** Joins behind `after`, by default behind what has been shown; nothing is sent before `start`. */
+  /** Joins behind `after`, by default behind what is on disk; nothing is sent before `start`. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
-    const cursor = this.#publisher.subscribe(subscriber, after);
-    const thread = this.#stored;
+    const place = this.place();
+    const cursor = this.#publisher.subscribe(subscriber, after ?? place.thread.head);
     return {
+      ...place,
       cursor,
-      thread,
-      isCurrent: () => this.#stored.meta === thread.meta && this.#stored.turn === thread.turn,
       start: () => {
         this.#publisher.ask(cursor, this.#stored);
         cursor.start();
@@ -147,6 +176,7 @@ export class ThreadLog {
     const before = waitingFlags(this.#accepted.turn);
     const stored = { seq: this.#accepted.head + 1, atMs: this.#parts.clock.now(), event };
     this.#accepted = applyEvent(this.#accepted, stored, lastSeq(stored));
+    this.#changes.accepted += 1;
     if (event.type === 'contextAdded' && event.replaces) this.forget();
     else if (event.type === 'contextAdded') this.#parts.contexts.add(this, event.items);
     if (event.type === 'turnsReverted') this.forget();
@@ -157,6 +187,7 @@ export class ThreadLog {
 
   #committed(batch: readonly StoredEvent[]): void {
     for (const stored of batch) this.#stored = applyEvent(this.#stored, stored, lastSeq(stored));
+    this.#changes.stored += batch.filter(({ event }) => event.type !== 'delta').length;
     this.#publisher.committed(batch);
   }
 }

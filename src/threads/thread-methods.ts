@@ -33,7 +33,8 @@ export const threadStart = request('thread/start', {
       title: optional(z.string()),
       metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
     }),
-  result: () => z.object(adopted()),
+  /** Ours: `headSeq`, up to which the answer is true; so in every answer that shows one thread. */
+  result: () => z.object({ ...adopted(), headSeq: z.int() }),
   queue: (params) => (params.threadId ? threadQueue(params.threadId) : 'none'),
   needs: 'thread:write',
   mutates: 'store',

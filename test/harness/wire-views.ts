@@ -67,6 +67,7 @@ export function adoptedReply(threadId: string, turns: readonly TurnView[] = []):
     sandbox: { type: 'dangerFullAccess' },
     activePermissionProfile: null,
     reasoningEffort: null,
+    headSeq: 0,
     multiAgentMode: 'explicitRequestOnly',
   };
 }

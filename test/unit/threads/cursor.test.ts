@@ -191,3 +191,12 @@ test('a publication that it has read already is not sent again', async () => {
   late.publish({ from: 1, to: 2, frames: added.map(({ seq }) => new Frame('m', String(seq))) });
   expect(got).toEqual([1, 2]);
 });
+
+test('one that begins ahead of what has been shown is not told again what comes with the rest', async () => {
+  const { got, cursor, publish } = bench();
+  const early = cursor(2);
+  early.start();
+  publish(early, 3);
+  await quiet();
+  expect(got).toEqual([3]);
+});
