@@ -14,8 +14,9 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { UserInput } from '../model/input.ts';
 import type { ThreadMeta, ThreadSettings, ThreadStatus } from '../model/thread.ts';
 import { ClientCalls } from './client-calls.ts';
-import { isArchived, isBusy, nothingToDo, otherTurn } from './conflicts.ts';
+import { isArchived, isBusy } from './conflicts.ts';
 import type { Subscriber } from './cursor.ts';
+import { interrupt } from './interrupting.ts';
 import { type ReviewRequest, startCompaction, startReview, startShell } from './own-turns.ts';
 import type { OwnTurn } from './own-work.ts';
 import { recover } from './recovery.ts';
@@ -72,6 +73,7 @@ export class ThreadRuntime implements Closable {
       mailbox: this.#mailbox,
       log: this.#log,
       running: () => this.#running,
+      lastStopped: undefined,
       accept: (turn, before, once, own) => this.#accept(turn, before, once, own),
       begin: (turnId) => this.begin(turnId),
     };
@@ -201,19 +203,9 @@ export class ThreadRuntime implements Closable {
     if (this.#running?.id === turnId) await this.#running.done;
   }
 
-  /**
-   * Stops the running turn; settles when nothing of it can have an effect any more. An empty id means whatever runs. Rejects as
-   * *conflict* when another turn or none runs, as *notSettled* when something still runs after ten seconds.
-   */
-  async interrupt(turnId: TurnId): Promise<void> {
-    const running = this.#running;
-    const active = this.activeTurnId;
-    if (!running || active === undefined) {
-      if (turnId === '') return;
-      throw nothingToDo('interrupt', this.threadId);
-    }
-    if (turnId !== '' && turnId !== active) throw otherTurn(this.threadId, turnId, active);
-    await running.interrupt();
+  /** Stops the running turn; see `interrupting.ts`. */
+  interrupt(turnId: TurnId): Promise<void> {
+    return interrupt(this.#slot, turnId);
   }
 
   /** Ends whatever runs, commands that were left running too, and makes a change before anything that waits can begin. */

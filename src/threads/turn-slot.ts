@@ -16,6 +16,8 @@ export interface TurnSlot {
   readonly mailbox: Mailbox;
   readonly log: ThreadLog;
   readonly running: () => RunningTurn | undefined;
+  /** The turn that was stopped last on request, whatever its end. */
+  lastStopped: TurnId | undefined;
   /** Inside the mailbox: stores the beginning of a turn with what goes with it, in one transaction; *conflict* while one runs. */
   readonly accept: (turn: TurnInput, before: readonly ThreadEvent[], once?: Once, own?: OwnTurn) => Promise<void>;
   /** Lets an accepted turn run. */

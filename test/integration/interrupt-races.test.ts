@@ -44,8 +44,7 @@ test('a hundred times (BC-15)', async () => {
   const turnId = await startTurn(client, threadId, 'hang');
   const stops = Array.from({ length: 100 }, () => client.post('turn/interrupt', { threadId, turnId }));
   const outcomes = await Promise.allSettled(stops.map((id) => client.answerTo(id)));
-  expect(outcomes.filter((each) => each.status === 'fulfilled').length).toBeGreaterThan(0);
-  for (const each of outcomes) if (each.status === 'rejected') expect(each.reason.code).toBe(-32009);
+  for (const each of outcomes) expect(each).toEqual({ status: 'fulfilled', value: SETTLED });
   await completed(client, turnId);
   await client.settled();
   expect(client.news('turn/completed')).toHaveLength(1);
@@ -64,6 +63,28 @@ test('with the id of the turn before: an error that names the active one (BC-15)
   expect((await client.request('thread/read', { threadId })).thread.status.type).toBe('active');
   await client.request('turn/interrupt', { threadId, turnId });
   await completed(client, turnId);
+});
+
+test('twice is the same as once: after the end, beside the next turn, and after a restart', async () => {
+  const server = await startApp();
+  const client = await server.connect();
+  const threadId = await startThread(client);
+  const turnId = await startTurn(client, threadId, 'hang');
+  const stop = () => client.request('turn/interrupt', { threadId, turnId });
+  expect(await stop()).toEqual(SETTLED);
+  expect((await completed(client, turnId)).status).toBe('interrupted');
+  const { headSeq } = await client.request('thread/read', { threadId });
+  expect(await stop()).toEqual(SETTLED);
+  expect((await client.request('thread/read', { threadId })).headSeq).toBe(headSeq);
+  const next = await startTurn(client, threadId, 'hang');
+  expect(await stop()).toEqual(SETTLED);
+  expect((await client.request('thread/read', { threadId })).thread.status.type).toBe('active');
+  await client.request('turn/interrupt', { threadId, turnId: next });
+  await completed(client, next);
+  await server.restart();
+  const later = await server.connect();
+  expect(await later.request('turn/interrupt', { threadId, turnId })).toEqual(SETTLED);
+  expect((await later.refusal('turn/interrupt', { threadId, turnId: 'never-there' })).code).toBe(-32009);
 });
 
 test('after the end: an error, and nothing changes (BC-15)', async () => {
