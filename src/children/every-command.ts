@@ -1,6 +1,7 @@
 // All that a shell line may start as far as its text shows it, for rules that are to hold wherever a command stands.
 
 import type { Node } from 'web-tree-sitter';
+import { backquoted, crudely, wordsOf } from './seen-words.ts';
 import { type SeenWords, startedBy } from './starters.ts';
 
 /** Hands the tree of a line to `read`, and frees it after that; undefined where the line cannot be read by then (`performance.now()`). */
@@ -18,7 +19,7 @@ const LONGEST_LINE = 65_536;
 /** How many lines of shells may lie in each other. */
 const DEEPEST = 4;
 /** For all that is looked at for one line, so that none, whatever starts what in it, takes long. */
-const MOST = { commands: 2_000, words: 20_000, lines: 50, characters: 3 * LONGEST_LINE, milliseconds: 80 };
+const MOST = { commands: 2_000, words: 20_000, lines: 50, characters: 3 * LONGEST_LINE, milliseconds: 40 };
 
 /** Something that hands text on to a program: a pipe, a here-document or a here-string, a process substitution. */
 const FEEDS = /(?<!\|)\|(?!\|)|<<|<\(/;
@@ -91,6 +92,7 @@ class Search {
     }
     if (root.hasError) words.push(...crudely(text));
     for (const each of words) this.#add(each, depth);
+    if (text.includes('`')) for (const each of backquoted(root)) this.addLine(each, depth + 1);
     return true;
   }
 
@@ -116,58 +118,4 @@ class Search {
   #stop(): void {
     this.#isSpent = true;
   }
-}
-
-function wordsOf(command: Node): SeenWords {
-  const own = command.children.filter(
-    (part) => !/_redirect$/.test(part.type) && (part.type !== 'variable_assignment' || command.type !== 'command'),
-  );
-  const words = own.map((part) => wordOf(part.type === 'command_name' ? part.firstChild : part));
-  return [...words, ...behindRedirections(command)];
-}
-
-/** The grammar takes the words behind `> file` for further files, and hangs them on all of a list though they are of its last command. */
-function behindRedirections(command: Node): SeenWords {
-  let { parent } = command;
-  while (parent?.type === 'pipeline' || parent?.type === 'list') {
-    if (parent.endIndex !== command.endIndex) return [];
-    parent = parent.parent;
-  }
-  if (parent?.type !== 'redirected_statement') return [];
-  const redirections = parent.children.filter(({ type }) => type === 'file_redirect');
-  return redirections.flatMap((each) => each.childrenForFieldName('destination').slice(1).map(wordOf));
-}
-
-function wordOf(node: Node | null): string | undefined {
-  switch (node?.type) {
-    case 'raw_string':
-      return node.text.slice(1, -1);
-    case 'ansi_c_string':
-      return node.text.includes('\\') ? undefined : node.text.slice(2, -1);
-    case 'string':
-      if (node.namedChildren.some((part) => part?.type !== 'string_content')) return undefined;
-      return node.text.slice(1, -1).replaceAll(/\\([$`"\\])|\\\n/g, '$1');
-    case 'concatenation': {
-      const parts = node.children.map(wordOf);
-      return parts.includes(undefined) ? undefined : parts.join('');
-    }
-    default:
-      if (node === null || node === undefined || node.namedChildCount > 0) return undefined;
-      return node.text.replaceAll(/\\\n/g, '').replaceAll(/\\(.)/g, '$1');
-  }
-}
-
-/** They stand before a command. */
-const KEYWORD = /^(?:!|\{|if|then|elif|else|while|until|do|time|[A-Za-z_]\w*=.*)$/;
-
-/** For what the grammar cannot read: everything between blanks is a word, and a command begins wherever one could. */
-function crudely(line: string): readonly SeenWords[] {
-  return line.split(/[;&|()`\n]+/).flatMap((part) => {
-    const words = part
-      .replaceAll(/["'\\]/g, '')
-      .split(/\s+/)
-      .filter(Boolean);
-    const start = words.findIndex((word) => !KEYWORD.test(word));
-    return start < 0 ? [] : [words.slice(start)];
-  });
 }

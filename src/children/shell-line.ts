@@ -30,7 +30,9 @@ export interface ShellParser {
 const requireFrom = () => createRequire(typeof __filename === 'string' ? __filename : import.meta.url);
 
 /** Milliseconds. */
-const LONGEST_READING = 80;
+const LONGEST_READING = 40;
+/** Characters. */
+const AT_A_TIME = 512;
 /** Where more of them do not fit together, the grammar takes seconds without asking whether it should stop. */
 const MOST_BRACKETS = 500;
 const BRACKET = /[()]|\$\[/;
@@ -47,11 +49,21 @@ export const loadShellParser: () => Promise<ShellParser> = once(async () => {
   parser.setLanguage(await Language.load(await readFile(grammar)));
   const withTree: WithTree = (line, use, until) => {
     if (line.split(BRACKET).length > MOST_BRACKETS) return undefined;
-    let calls = 0;
-    // Some short lines take minutes, and more memory than there is; a common one is read before it comes to these calls.
-    const progressCallback = () => ++calls > 20 && performance.now() > until;
-    const tree = parser.parse(line, null, { progressCallback });
-    if (!tree) {
+    let looks = 0;
+    let isCut = false;
+    let isParsed = false;
+    // Some short lines take minutes, and more memory than there is; a common one is read before it comes to these looks.
+    const isLate = () => {
+      isCut ||= ++looks > 20 && performance.now() > until;
+      return isCut;
+    };
+    // Between two calls of the other it may read a long text hundreds of times: then it is told that there is no more of it. The words
+    // of the tree are read from here as well.
+    const part = (from: number) => (!isParsed && isLate() ? undefined : line.slice(from, from + AT_A_TIME));
+    const tree = parser.parse(part, null, { progressCallback: isLate });
+    isParsed = true;
+    if (!tree || isCut) {
+      tree?.delete();
       parser.reset();
       return undefined;
     }

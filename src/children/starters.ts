@@ -11,7 +11,9 @@ interface Starter {
 }
 
 const STARTERS: ReadonlyMap<string, Starter> = new Map<string, Starter>([
-  ...['builtin', 'busybox', 'command', 'coproc', 'nohup', 'setsid', 'toybox'].map((name) => [name, {}] as const),
+  ...['builtin', 'busybox', 'command', 'coproc', 'dbus-run-session', 'fakeroot', 'nohup', 'setsid', 'toybox'].map(
+    (name) => [name, {}] as const,
+  ),
   ['chroot', { operands: 1 }],
   ['chrt', { valued: 'TPD', operands: 1 }],
   ['doas', { valued: 'Cu' }],
@@ -20,6 +22,8 @@ const STARTERS: ReadonlyMap<string, Starter> = new Map<string, Starter>([
   ['flock', { valued: 'Ew', operands: 1 }],
   ['ionice', { valued: 'cnpPu' }],
   ['nice', { valued: 'n' }],
+  ['ltrace', { valued: 'aADeFlnopsuwxX' }],
+  ['nsenter', { valued: 'tSG' }],
   ['parallel', { valued: 'aCEIjLnNPSsd' }],
   ['pkexec', {}],
   ['runuser', { valued: 'ugGs' }],
@@ -35,6 +39,13 @@ const STARTERS: ReadonlyMap<string, Starter> = new Map<string, Starter>([
   ['watch', { valued: 'n' }],
   ['xargs', { valued: 'adEILnPs' }],
 ]);
+
+/** Options that shell lines, or what is split into words, follow: in the same word or the next. */
+const LINES: ReadonlyMap<string, RegExp> = new Map([
+  ['env', /^-[a-zA-Z0-9]*?S(?<joined>.+)?$|^--split-string(?:=(?<value>.*)|$)/s],
+  ['flock', /^-[a-zA-Z]*?c(?<joined>.+)?$|^--command(?:=(?<value>.*)|$)/s],
+]);
+const OF_SHELL = /^-[a-zA-Z]*c[a-zA-Z]*$|^--command(?:=(?<value>.*)|$)/s;
 
 const SHELL = /^(?:(?:ba|z|da|k|a|fi)?sh|su|runuser)$/;
 
@@ -62,11 +73,14 @@ export function startedBy(argv: SeenWords): Started {
   const starter = STARTERS.get(program);
   const commands = starter ? startsOf(argv, starter) : [];
   if (SHELL.test(program) || program === 'script') {
-    const lines = lineAfter(argv, /^-[a-zA-Z]*c[a-zA-Z]*$|^--command(=|$)/);
+    const lines = lineAfter(argv, OF_SHELL);
     const mayReadInput = /^(?:su|runuser|script)$/.test(program) || isInput(argv[1]);
     return { commands, lines, readsInput: lines.length === 0 && mayReadInput };
   }
-  const lines = program === 'env' ? lineAfter(argv, /^-[a-zA-Z0-9]*S$|^--split-string(=|$)/) : [];
+  const option = LINES.get(program);
+  const lines = option ? lineAfter(argv, option) : [];
+  // A name, which only a group can have.
+  if (program === 'coproc' && argv[2] === '{') return { commands: [3], lines, readsInput: false };
   return { commands, lines, readsInput: program === 'parallel' };
 }
 
@@ -83,8 +97,8 @@ export const nameOf = (program: string | undefined): string | undefined => progr
 
 function lineAfter(argv: SeenWords, option: RegExp): readonly string[] {
   const at = argv.findIndex((word, index) => index > 0 && word !== undefined && option.test(word));
-  const joined = at < 0 ? undefined : /^--[a-z-]+=(.*)$/s.exec(argv[at] ?? '')?.[1];
-  if (joined !== undefined) return [joined];
+  const { joined = undefined, value = joined } = option.exec(argv[at] ?? '')?.groups ?? {};
+  if (value !== undefined) return [value];
   const line = at < 0 ? undefined : argv.slice(at + 1).find((word) => word !== undefined && !/^[-+]/.test(word));
   return line === undefined ? [] : [line];
 }
