@@ -58,8 +58,12 @@ async function matched({ patterns }: SandboxPolicy, view: View): Promise<readonl
   const denied = view.visible.find((path) => all.some((pattern) => matches(pattern, path)));
   if (denied !== undefined) throw refusal(`${denied} is denied by a pattern of the permission profile`, denied);
   const found = await expand({ ...patterns, all }, (folder) => !isSeen(folder, view));
-  const shut = found.matches.find(({ path }) => view.visible.includes(path));
-  if (shut) throw refusal(`${shut.path} would be hidden by what the permission profile denies by patterns`, shut.path);
+  for (const { path, isUnseen } of found.matches) {
+    // In a folder of commands below it nothing was looked for; such a folder itself is closed to them until somebody opens it.
+    const lost = view.visible.find((each) => (isUnseen ? each !== path && isWithin(each, path) : each === path));
+    if (lost !== undefined)
+      throw refusal(`${lost} would be hidden by what the permission profile denies by patterns`, lost);
+  }
   for (const link of found.links) if (view.areas.some(({ path }) => isWithin(link, path))) throw turnable(link);
   return found.matches;
 }

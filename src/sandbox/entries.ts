@@ -7,8 +7,8 @@ import { codeOf } from '../base/errors.ts';
 import { refusal } from './places.ts';
 
 /**
- * `shut`: nobody gets into it, until its owner opens it, which is this user. A shut folder of somebody else holds nothing for commands.
- * Rejects as *forbidden* when it cannot be told.
+ * `shut`: what is in it cannot be told, and commands could get at it: its owner, which is this user, may open it, or whoever knows the
+ * names may enter. A folder of somebody else that nobody gets into holds nothing for commands. Rejects as *forbidden* when it cannot be told.
  */
 export async function entriesOf(folder: string): Promise<readonly Dirent[] | 'shut'> {
   try {
@@ -16,14 +16,12 @@ export async function entriesOf(folder: string): Promise<readonly Dirent[] | 'sh
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    const isShut =
-      isDenial(code) &&
-      (await access(folder, constants.X_OK).then(
-        () => false,
-        () => true,
-      ));
-    if (isShut) return (await isOwn(folder)) ? 'shut' : [];
-    throw refusal(`${folder} cannot be looked through (${code})`, folder);
+    if (!isDenial(code)) throw refusal(`${folder} cannot be looked through (${code})`, folder);
+    const mayEnter = await access(folder, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    return mayEnter || (await isOwn(folder)) ? 'shut' : [];
   }
 }
 

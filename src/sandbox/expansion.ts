@@ -12,6 +12,8 @@ export interface Match {
   /** Links resolved. */
   readonly path: string;
   readonly isFolder: boolean;
+  /** It is not matched itself: what is in it cannot be told, or lies too deep to be looked for. */
+  readonly isUnseen?: true;
 }
 
 export interface Expansion {
@@ -20,7 +22,7 @@ export interface Expansion {
   readonly links: readonly string[];
 }
 
-/** Names that are looked at, matches (each costs a mount at each start, and each mount more than the last), levels of folders, and milliseconds; of folders so many are read at once. */
+/** Names that are looked at, matches (each costs a mount at each start, and each mount more than the last), levels of folders (what lies deeper is denied with its folder), and milliseconds; of folders so many are read at once. */
 const BOUNDS = { names: 200_000, matches: 300, levels: 64, ms: 5_000 };
 const AT_ONCE = 32;
 /** So many names later the time is looked at, and others get their turn. */
@@ -89,18 +91,12 @@ class Walk {
 
   /** The folders in it that have to be looked through as well. */
   async #inside(folder: Folder, patterns: readonly Pattern[]): Promise<readonly Folder[]> {
-    const entries = await entriesOf(folder.path);
-    if (entries === 'shut') {
-      if (folder.level === 0)
-        throw refusal(`${folder.path}, which a pattern begins in, cannot be looked through`, folder.path);
-      this.#take({ path: folder.path, isFolder: true }, folder.links, patterns);
-      return [];
-    }
+    const entries = folder.level < this.#bounds.levels ? await entriesOf(folder.path) : 'deep';
+    if (typeof entries === 'string') return this.#closed(folder, patterns);
     this.#names += entries.length;
-    const { names, levels } = this.#bounds;
+    const { names } = this.#bounds;
     if (this.#names > names) throw this.#tooMuch(patterns, `more than ${names} files and folders`);
     this.#refuseLate(patterns);
-    if (folder.level >= levels) throw this.#tooMuch(patterns, `more than ${levels} levels of folders`);
     const more: Folder[] = [];
     for (const [at, entry] of entries.entries()) {
       if (at % AT_A_STRETCH === AT_A_STRETCH - 1) {
@@ -108,10 +104,17 @@ class Walk {
         this.#refuseLate(patterns);
       }
       const next = await this.#entry(folder, entry, patterns);
+      if (next === 'nameless') return this.#closed(folder, patterns);
       if (next && next.level < this.#patterns.depth && !this.#isSkipped(next.path) && !KERNEL.includes(next.path))
         more.push(next);
     }
     return more;
+  }
+
+  /** Denied as a whole, so that nothing a command does in there keeps all others from running. */
+  #closed(folder: Folder, patterns: readonly Pattern[]): readonly Folder[] {
+    this.#take({ path: folder.path, isFolder: true, isUnseen: true }, folder.links, patterns);
+    return [];
   }
 
   #refuseLate(patterns: readonly Pattern[]): void {
@@ -119,8 +122,8 @@ class Walk {
     if (performance.now() > this.#until) throw this.#tooMuch(patterns, `more than can be looked through in ${ms} ms`);
   }
 
-  /** The same for one of its entries. */
-  async #entry(folder: Folder, entry: Dirent, patterns: readonly Pattern[]): Promise<Folder | undefined> {
+  /** The same for one of its entries. `nameless`: its name is no text, and it cannot be told from others. */
+  async #entry(folder: Folder, entry: Dirent, patterns: readonly Pattern[]): Promise<Folder | 'nameless' | undefined> {
     const path = join(folder.path, entry.name);
     const isLink = entry.isSymbolicLink();
     const steps = patterns.map((pattern, at) => step(pattern, folder.states[at] ?? [], entry.name));
@@ -129,8 +132,10 @@ class Walk {
     const states = steps.map(({ all, exact }) => (isLink ? exact : all));
     const isOpen = (isLink || entry.isDirectory()) && states.some((each) => each.length > 0);
     if (!pattern && !isOpen) return undefined;
-    if (entry.name.includes('\uFFFD'))
+    if (entry.name.includes('\uFFFD')) {
+      if (folder.level > 0) return 'nameless';
       throw refusal(`${path} has a name that is no text, and cannot be told from others`, path);
+    }
     const real = isLink ? await leadingTo(path) : { path, isFolder: entry.isDirectory() };
     if (!real) return undefined;
     const links = isLink ? [...folder.links, path] : folder.links;
@@ -139,11 +144,7 @@ class Walk {
     return undefined;
   }
 
-  #take(
-    real: { readonly path: string; readonly isFolder: boolean },
-    links: readonly string[],
-    patterns: readonly Pattern[],
-  ): void {
+  #take(real: Match, links: readonly string[], patterns: readonly Pattern[]): void {
     const { all } = this.#patterns;
     if (links.length > 0 && !all.some((each) => matches(each, real.path)))
       for (const link of links) this.#links.add(link);
