@@ -69,19 +69,31 @@ export function residentKib(pid) {
 
 /** Times, in ms, of `fdatasync` after writing one page in `folder`. */
 export function syncTimes(folder, count = 300) {
+  const probe = syncProbe(folder);
+  const times = Array.from({ length: count }, () => probe.time());
+  probe.close();
+  return times;
+}
+
+/** A file of its own to time single syncs with; a disk answers a sync after a pause slower than one of a row. */
+export function syncProbe(folder) {
   const file = path.join(folder, 'sync-probe');
   const handle = fs.openSync(file, 'w');
   const page = Buffer.alloc(4_096, 1);
-  const times = [];
-  for (let index = 0; index < count; index += 1) {
-    fs.writeSync(handle, page, 0, page.length, (index % 64) * page.length);
-    const start = performance.now();
-    fs.fdatasyncSync(handle);
-    times.push(performance.now() - start);
-  }
-  fs.closeSync(handle);
-  fs.rmSync(file);
-  return times;
+  let index = 0;
+  return {
+    /** Milliseconds of one bare fdatasync of a page. */
+    time() {
+      fs.writeSync(handle, page, 0, page.length, (index++ % 64) * page.length);
+      const start = performance.now();
+      fs.fdatasyncSync(handle);
+      return performance.now() - start;
+    },
+    close() {
+      fs.closeSync(handle);
+      fs.rmSync(file);
+    },
+  };
 }
 
 /** The value below which `share` of the values lie; 0.5 is the median. */

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { connect } from './client.mjs';
-import { quantile, syncTimes } from './meter.mjs';
+import { quantile, syncProbe, syncTimes } from './meter.mjs';
 import { startModel, Target } from './targets.mjs';
 
 const USAGE = `node bench/writes.mjs [--turns 500] [--targets heddle,reference] [--scratch DIR]
@@ -56,7 +56,7 @@ function kept(folder) {
   return bytes;
 }
 
-async function run(client, threadId) {
+async function run(client, threadId, between = () => {}) {
   const times = [];
   for (let index = 0; index < turns; index += 1) {
     const completed = client.turnCompleted(threadId);
@@ -65,6 +65,7 @@ async function run(client, threadId) {
     const { at } = await client.request('turn/start', { threadId, input });
     times.push(at - start);
     await completed;
+    between();
   }
   return times;
 }
@@ -87,17 +88,24 @@ async function measure(target) {
   await client.turn(threadId, 1);
   const [io, commits] = [written(server.pid), lastCommit(data)];
   const syncs = syncTimes(path.dirname(data), 1000);
-  const times = await run(client, threadId);
+  const probe = syncProbe(path.dirname(data));
+  const paced = [];
+  const times = await run(client, threadId, () => paced.push(probe.time()));
+  probe.close();
   const after = written(server.pid);
   const made = lastCommit(data);
   client.close();
   await server.close();
-  const sync = quantile(syncs, 0.99);
   console.log(`--- ${target.name}: ${turns} one-delta turns`);
-  console.log(`bare fdatasync of a page        p50 ${ms(quantile(syncs, 0.5))}  p99 ${ms(sync)}`);
-  const p99 = quantile(times, 0.99);
-  console.log(
-    `turn/start until its answer     p50 ${ms(quantile(times, 0.5))}  p99 ${ms(p99)}  (${(p99 / sync).toFixed(1)} times a sync)`,
+  const show = (what, values, more = '') =>
+    console.log(`${what.padEnd(34)} p50 ${ms(quantile(values, 0.5))}  p99 ${ms(quantile(values, 0.99))}${more}`);
+  show('bare fdatasync, one after another', syncs);
+  show('bare fdatasync, one between turns', paced);
+  const times99 = (of) => (quantile(times, 0.99) / quantile(of, 0.99)).toFixed(1);
+  show(
+    'turn/start until its answer',
+    times,
+    `  (${times99(paced)} times a sync between turns, ${times99(syncs)} times one of a row)`,
   );
   console.log(
     `written per turn                ${kb((after.bytes - io.bytes) / turns)} in ${((after.calls - io.calls) / turns).toFixed(1)} calls`,
