@@ -52,6 +52,15 @@ export function moveListed(
   }
 }
 
+/** Whether a thread that is to be listed has its place in the list. */
+export const isEntered = (rows: Rows, keys: Keys, meta: ThreadMeta): boolean =>
+  rows.scan({ ...below(keys.listed(meta.archived, 'createdAt', meta.createdAtMs, meta.id)), limit: 1 }).length > 0;
+
+/** Inside a transaction: puts a thread where it belongs, whether it is there or not. */
+export function enterListed(rows: Rows, keys: Keys, meta: ThreadMeta): void {
+  for (const place of ALL_SORT_KEYS.flatMap((sort) => placesOf(keys, meta, sort))) rows.put(place, meta.id);
+}
+
 /** Of one thread. */
 const haveSamePlaces = (a: ThreadMeta, b: ThreadMeta, sort: ThreadSortKey): boolean =>
   sortValue(a, sort) === sortValue(b, sort) &&

@@ -19,6 +19,9 @@ export const formatKey: Key = [0, 'format'];
 /** What the tables were made by; absent or another: they are made anew from the logs. */
 export const tablesKey: Key = [0, 'tables'];
 export const TABLES_VERSION = '1';
+/** What the list of threads and its search were entered by; absent or another: all threads are looked at again. */
+export const listKey: Key = [0, 'list'];
+export const LIST_VERSION = '1';
 
 /** Above every sequence number. */
 export const ENDLESS = Number.MAX_SAFE_INTEGER;

@@ -18,6 +18,8 @@ import {
   FORMAT_VERSION,
   formatKey,
   keysOf,
+  LIST_VERSION,
+  listKey,
   removals,
   TABLES_VERSION,
   tablesKey,
@@ -73,6 +75,7 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
     throw error;
   }
   let isRebuilding = spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
+  let isRelisting = spared(() => rows.get(listKey)) !== LIST_VERSION;
   const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, isRebuilding: () => isRebuilding });
   const sourceOf = (tenant: string) => ({ rows, keys: keysOf(tenant), blobs, log });
   await finishRemovals(rows, (tenant, id) => removeRows({ ...sourceOf(tenant), tenant, id }));
@@ -81,7 +84,10 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
   const storeOf = (tenant: string): RowThreadStore => {
     const known = stores.get(tenant);
     if (known !== undefined) return known;
-    const store = new RowThreadStore(sourceOf(tenant), tenant, clock.now, () => isRebuilding);
+    const store = new RowThreadStore(sourceOf(tenant), tenant, clock.now, {
+      isRebuilding: () => isRebuilding,
+      isRelisting: () => isRelisting,
+    });
     stores.set(tenant, store);
     // Behind what waits to be served first.
     setImmediate(() => void store.indexed());
@@ -96,9 +102,18 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
     await rows.write(() => rows.put(tablesKey, TABLES_VERSION));
     isRebuilding = false;
   };
-  const rebuilt = isRebuilding
-    ? rebuildAll().catch((error: unknown) => log.error({ err: error }, 'the tables could not all be made anew'))
-    : Promise.resolve();
+  const relistAll = async () => {
+    for (const tenant of tenantsIn(rows)) if (!(await storeOf(tenant).relist(closing.signal))) return;
+    await rows.write(() => rows.put(listKey, LIST_VERSION));
+    isRelisting = false;
+  };
+  const bringUp = async () => {
+    if (isRebuilding) await rebuildAll();
+    if (isRelisting && !closing.signal.aborted) await relistAll();
+  };
+  const rebuilt = bringUp().catch((error: unknown) =>
+    log.error({ err: error }, 'the tables could not all be made anew'),
+  );
   let measuredAtMs = Number.NEGATIVE_INFINITY;
   const skipped = new Map<string, Set<ThreadId>>();
   const retain = async (retention: Retention) => {
@@ -207,6 +222,7 @@ async function settleFormat(rows: LmdbRows, directory: string): Promise<void> {
     await rows.write(() => {
       rows.put(formatKey, String(FORMAT_VERSION));
       rows.put(tablesKey, TABLES_VERSION);
+      rows.put(listKey, LIST_VERSION);
     });
 }
 

@@ -1,4 +1,4 @@
-// Which threads may have a text in their preview or name: an index of all runs of three characters, filled in the background.
+// Which threads may have a text in their preview, name or title: an index of all runs of three characters, filled in the background.
 
 import { systemClock } from '../base/clock.ts';
 import type { ThreadId } from '../model/ids.ts';
@@ -25,7 +25,11 @@ interface Searched {
 }
 
 /** What is searched, in the form in which it is compared. */
-export const searchText = (meta: ThreadMeta): string => `${meta.preview}\u0000${meta.name ?? ''}`.toLowerCase();
+export const searchText = (meta: ThreadMeta): string => textsOf(meta).join(END).toLowerCase();
+
+/** What a thread is called, by its first words or otherwise. */
+export const textsOf = ({ preview, name, title }: ThreadMeta): string[] =>
+  title === null ? [preview, name ?? ''] : [preview, name ?? '', title];
 
 /** Inside a transaction: the thread is looked at by every search until the index has it. */
 export function noteText(rows: Rows, keys: Keys, before: ThreadMeta | undefined, after: ThreadMeta | undefined): void {
@@ -33,8 +37,9 @@ export function noteText(rows: Rows, keys: Keys, before: ThreadMeta | undefined,
     if (before !== undefined) rows.remove(keys.fresh(before.id));
     return;
   }
+  // The title is there from the beginning.
   if (before !== undefined && before.preview === after.preview && before.name === after.name) return;
-  const old = before === undefined ? '\u0000' : searchText(before);
+  const old = before === undefined ? END : searchText(before);
   if (searchText(after) !== old) rows.put(keys.fresh(after.id), after.id);
 }
 

@@ -101,7 +101,7 @@ export interface ThreadQuery {
   readonly modelProviders?: readonly string[];
   /** Null: threads in no section. One is needed for the sort key `sectionPosition`. */
   readonly sectionId?: string | null;
-  /** Case-insensitive part of the preview or name. */
+  /** Case-insensitive part of the preview, name or title. */
   readonly searchTerm?: string;
   readonly includedIds?: readonly ThreadId[];
   readonly excludedIds?: readonly ThreadId[];
@@ -266,7 +266,7 @@ export interface ThreadStore extends Closable {
   /** The model's view: all `contextAdded` items of turns that were not reverted, oldest first, from the last that replaces what was before. */
   context(id: ThreadId): Promise<readonly ContextItem[]>;
   /**
-   * Listed threads in which the term was said in a turn that has ended, or that have it in their preview or name. What was said
+   * Listed threads in which the term was said in a turn that has ended, or that have it in their preview, name or title. What was said
    * in the last moments, or while an index is made anew, may be missing.
    */
   search(query: SearchQuery): Promise<SearchPage>;

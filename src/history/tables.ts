@@ -46,9 +46,17 @@ export interface Derived {
 /** Longest preview in the catalogue, in UTF-16 units: the row is written at each turn. */
 export const MAX_PREVIEW = 2000;
 
-/** A thread is listed once it has a turn, a name or a queue. */
+/** A thread is listed once somebody has put something into it, or told it from others: one that is as it was begun is not. */
 export const isListed = (meta: ThreadMeta): boolean =>
-  meta.turnCount > 0 || meta.name !== null || meta.queue.length > 0;
+  meta.turnCount > 0 ||
+  meta.preview !== '' ||
+  meta.name !== null ||
+  (meta.title ?? '') !== '' ||
+  Object.keys(meta.metadata ?? {}).length > 0 ||
+  meta.queue.length > 0 ||
+  meta.goal !== null ||
+  meta.section !== null ||
+  meta.hasAttachments === true;
 
 const NOTHING: readonly Change[] = [];
 
@@ -78,13 +86,20 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
     case 'gitInfoChanged':
       return { meta: { ...meta, gitInfo: event.gitInfo }, changes: NOTHING };
     case 'goalChanged':
-      return { meta: { ...meta, goal: event.goal }, changes: NOTHING };
+      // As in the reference, a thread that begins with a goal is known by it, also when it is gone.
+      return {
+        meta: { ...meta, goal: event.goal, preview: meta.preview || previewText(event.goal?.objective ?? '') },
+        changes: NOTHING,
+      };
     case 'queueChanged':
       return { meta: { ...meta, queue: event.queue }, changes: NOTHING };
     case 'sectionChanged':
       return { meta: { ...meta, section: event.section }, changes: NOTHING };
     case 'attachmentAdded':
-      return { meta, changes: [{ change: 'attachment', seq, attachment: event.attachment }] };
+      return {
+        meta: meta.hasAttachments ? meta : { ...meta, hasAttachments: true },
+        changes: [{ change: 'attachment', seq, attachment: event.attachment }],
+      };
     case 'attachmentRemoved': {
       const { attachmentType, identityKey } = event;
       return { meta, changes: [{ change: 'attachmentRemoved', attachmentType, identityKey }] };
@@ -131,7 +146,7 @@ function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<
       ...meta,
       turnCount: meta.turnCount + 1,
       ...touched(meta, atMs),
-      preview: meta.preview === '' ? event.preview.slice(0, MAX_PREVIEW).replace(/[\ud800-\udbff]$/, '') : meta.preview,
+      preview: meta.preview || previewText(event.preview),
       failed: false,
     },
     changes: [
@@ -140,6 +155,8 @@ function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<
     ],
   };
 }
+
+const previewText = (text: string): string => text.slice(0, MAX_PREVIEW).replace(/[\ud800-\udbff]$/, '');
 
 /** What a fork has from its source is older than itself. */
 function touched({ createdAtMs }: ThreadMeta, atMs: number): Pick<ThreadMeta, 'updatedAtMs' | 'recencyAtMs'> {

@@ -17,6 +17,7 @@ import { findOccurrences } from './occurrences.ts';
 import { readItem, readItems, readTurn, readTurns } from './pages.ts';
 import { readContext, readEvents, type Source } from './reader.ts';
 import { rebuildThread } from './rebuild.ts';
+import { relist } from './relist.ts';
 import { hideThread, removeRows } from './removal.ts';
 import { breathe } from './rows.ts';
 import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
@@ -43,6 +44,15 @@ import { searchThreads } from './word-search.ts';
 /** Threads of one page whose rows are made anew before it is given. */
 const MENDED_AT_ONCE = 32;
 
+/** What is done to all tables meanwhile. */
+interface WorkOnTables {
+  /** They are made anew from the logs. */
+  readonly isRebuilding: () => boolean;
+  /** Threads are entered that an older version did not list. */
+  readonly isRelisting: () => boolean;
+}
+const NO_WORK: WorkOnTables = { isRebuilding: () => false, isRelisting: () => false };
+
 export class RowThreadStore implements ThreadStore {
   readonly ledger: LedgerRows;
   readonly sections: Sections;
@@ -57,11 +67,11 @@ export class RowThreadStore implements ThreadStore {
   /** Commits since the search index was last looked after. */
   #unseen = 0;
   readonly #rebuilding = new Map<ThreadId, Promise<void>>();
-  readonly #isRebuilding: () => boolean;
+  readonly #work: WorkOnTables;
 
   /** The rows stay the opener's to close. */
-  constructor(source: Source, tenant: string, now: () => number, isRebuilding: () => boolean = () => false) {
-    this.#isRebuilding = isRebuilding;
+  constructor(source: Source, tenant: string, now: () => number, work: WorkOnTables = NO_WORK) {
+    this.#work = work;
     this.#source = source;
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
@@ -162,7 +172,7 @@ export class RowThreadStore implements ThreadStore {
     };
     const list = () => listThreads(rows, keys, query, metaOf, (id) => this.sections.find(id) !== undefined);
     const page = await list();
-    const isPartial = broken.size > MENDED_AT_ONCE || this.#isRebuilding();
+    const isPartial = broken.size > MENDED_AT_ONCE || this.#work.isRebuilding() || this.#work.isRelisting();
     if (broken.size === 0 || isPartial) return isPartial ? { ...page, isPartial } : page;
     await Promise.all([...broken].map((id) => this.rebuild(id)));
     return list();
@@ -220,6 +230,11 @@ export class RowThreadStore implements ThreadStore {
     return work;
   }
 
+  /** Enters the threads that an older version did not list; false: aborted before the end. */
+  relist(signal: AbortSignal): Promise<boolean> {
+    return relist(this.#source, this.#tenant, (id) => this.#log.forget(id), signal);
+  }
+
   async #anew(id: ThreadId): Promise<void> {
     // One that is being removed, or is not whole yet, is not there.
     if (this.#source.rows.get(removalKey(this.#tenant, id)) === undefined) await rebuildThread(this.#source, id);
@@ -229,7 +244,7 @@ export class RowThreadStore implements ThreadStore {
   async #mended<T>(id: ThreadId, work: () => Promise<T>): Promise<T> {
     const { rows, keys } = this.#source;
     // While all tables are made anew, a thread may be there of which only the log knows.
-    if (this.#isRebuilding() && spared(() => rows.get(keys.head(id))) === undefined) await this.rebuild(id);
+    if (this.#work.isRebuilding() && spared(() => rows.get(keys.head(id))) === undefined) await this.rebuild(id);
     try {
       return await work();
     } catch (error) {

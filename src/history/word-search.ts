@@ -9,7 +9,7 @@ import { messagesOf } from './messages.ts';
 import { documentsWith } from './postings.ts';
 import type { Source } from './reader.ts';
 import { breathe } from './rows.ts';
-import { candidates } from './search-index.ts';
+import { candidates, textsOf } from './search-index.ts';
 import type { SearchPage, SearchQuery, ThreadPlace } from './store.ts';
 import { isListed } from './tables.ts';
 import { type Document, documentsOf, unentered } from './word-documents.ts';
@@ -47,7 +47,7 @@ export async function searchThreads(
 interface Candidates {
   /** Documents among which are all that have the term; undefined: its words are everywhere. */
   readonly numbers: ReadonlySet<number> | undefined;
-  /** Threads among which are all that have it in preview or name; undefined: these may be many. */
+  /** Threads among which are all that have it in preview, name or title; undefined: these may be many. */
   readonly titled: ReadonlySet<ThreadId> | undefined;
   /** What is not in the index yet. */
   readonly fresh: ReadonlyMap<ThreadId, Stretch>;
@@ -105,8 +105,8 @@ class Search {
     return { rows, hasMore: false };
   }
 
-  #inTitle({ preview, name }: ThreadMeta): Snippet | undefined {
-    for (const text of [preview, name ?? '']) {
+  #inTitle(meta: ThreadMeta): Snippet | undefined {
+    for (const text of textsOf(meta)) {
       const match = firstMatch(text, this.#pattern);
       if (match !== undefined) return snippetOf(text, match);
     }

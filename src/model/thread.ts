@@ -156,6 +156,8 @@ export const ThreadMeta = schema(() =>
     terminals: z.array(z.object({ turnId: z.string(), itemId: z.string() })),
     /** The last turn ended as failed, and none has begun since. */
     failed: z.boolean(),
+    /** Something has been attached to it, and perhaps taken away again. */
+    hasAttachments: z.literal(true).optional(),
   }),
 );
 export type ThreadMeta = Infer<typeof ThreadMeta>;

@@ -203,7 +203,7 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect(history.forTenant('other').sections.find('b')).toBeUndefined();
     });
 
-    it('hold listed threads in their order, and none when they are gone', async () => {
+    it('hold threads, with turns or without, in their order, and none when they are gone', async () => {
       await store.sections.put({ id: 's', name: 's', appearance: null });
       for (const [id, position] of [
         ['a', 'M'],
@@ -214,8 +214,8 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       await begin('d', [inSection('s', 'A')]);
       const listed = async (members: object) =>
         (await store.threads({ ...query, ...members })).rows.map(({ id }) => id);
-      expect(await listed({ sectionId: 's', sortKey: 'sectionPosition' })).toEqual(['b', 'a', 'c']);
-      expect(await listed({ sectionId: 's' })).toEqual(['a', 'b', 'c']);
+      expect(await listed({ sectionId: 's', sortKey: 'sectionPosition' })).toEqual(['d', 'b', 'a', 'c']);
+      expect(await listed({ sectionId: 's' })).toEqual(['a', 'b', 'c', 'd']);
       expect(await listed({ sectionId: null })).toEqual([]);
       const from = { key: { ms: 'C', id: 'b' }, inclusive: false };
       expect(await listed({ sectionId: 's', sortKey: 'sectionPosition', from })).toEqual(['a', 'c']);
@@ -224,10 +224,10 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
       expect((store.sections.positionIn('s', 'x') ?? '') > 'X').toBe(true);
       await store.append('a', 8, at(2, { type: 'sectionChanged', section: null }));
       await store.remove('c');
-      expect(await listed({ sectionId: 's', sortKey: 'sectionPosition' })).toEqual(['b']);
+      expect(await listed({ sectionId: 's', sortKey: 'sectionPosition' })).toEqual(['d', 'b']);
       await store.sections.remove('s');
       expect(await listed({ sectionId: 's', sortKey: 'sectionPosition' })).toEqual([]);
-      expect(await listed({ sectionId: null })).toEqual(['a', 'b']);
+      expect(await listed({ sectionId: null })).toEqual(['a', 'b', 'd']);
     });
   });
 
