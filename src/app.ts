@@ -9,7 +9,7 @@ import { modelHandlers } from './agent/handlers.ts';
 import { type BackendName, chosenBackend, createBackend, settingsParts } from './app-backend.ts';
 import { createConfigNews, loadingAfter, openConfig } from './app-config.ts';
 import { barsOf, FEATURES } from './app-features.ts';
-import { createMcpServers, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
+import { createMcpServers, mayRememberMcpTool, mcpRoutes, rememberMcpTool } from './app-mcp.ts';
 import type { AppOptions } from './app-options.ts';
 import { createSafety } from './app-safety.ts';
 import { ApprovalBroker } from './approvals/broker.ts';
@@ -141,6 +141,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       environment: programEnvironment,
       ...{ hidden, writableRoots: config.requirements?.writableRoots },
       approvalLifeMs: () => latest.config.approval_timeout_seconds * 1000,
+      mayRememberMcpTool: mayRememberMcpTool(config),
       rememberMcpTool: rememberMcpTool(config),
       clientToolLifeMs: () => latest.config.client_tool_timeout_seconds * 1000,
     };

@@ -5,7 +5,7 @@ import type { TurnPort } from '../approvals/thread-port.ts';
 import { fingerprint } from '../base/canonical.ts';
 import { isAppError, messageOf } from '../base/errors.ts';
 import { cancelledBy, throwIfAborted } from '../base/signals.ts';
-import type { ToolApproval } from '../config/mcp-servers.ts';
+import type { McpServer, ToolApproval } from '../config/mcp-servers.ts';
 import type { CallAnswer, CallOptions } from '../mcp/call.ts';
 import type { McpConnection } from '../mcp/connection.ts';
 import { cappedResult } from '../mcp/result.ts';
@@ -26,6 +26,8 @@ type Tool = McpConnection['tools'][number];
 export interface McpDeed {
   /** As the server describes it; undefined: it does not, or is not there now. */
   readonly described: Tool | undefined;
+  /** As it is connected; undefined: it is not there, or it is no single one. */
+  readonly server: McpServer | undefined;
   readonly hints: McpFacts['hints'];
   /** Settles once there is nobody left to call. */
   gone?(): Promise<void>;
@@ -43,6 +45,7 @@ export function toolDeed(servers: ServerSet, { server, tool, arguments: given }:
   const { readOnlyHint, destructiveHint, openWorldHint } = described?.annotations ?? {};
   return {
     described,
+    server: entry?.server,
     hints: {
       ...(readOnlyHint === undefined ? {} : { readOnly: readOnlyHint }),
       ...(destructiveHint === undefined ? {} : { destructive: destructiveHint }),
@@ -80,7 +83,7 @@ export class McpToolCall {
     await this.#port.append([{ type: 'itemStarted', turnId: this.#port.turnId, item }]);
     if (verdict.decision === 'deny') return this.#end(item, failed(`the call was refused: ${verdict.rule}`));
     if (verdict.decision === 'allow') return this.#effect(item);
-    return this.#ask(item, this.#proposalFor(item, wanted, verdict.rule), false);
+    return this.#ask(item, await this.#proposalFor(item, wanted, verdict.rule), false);
   }
 
   /** After a restart: the question stands, and its answer decides. */
@@ -142,7 +145,7 @@ export class McpToolCall {
 
   async #made(item: CallItem): Promise<End> {
     try {
-      return endOf(await this.#deed.run({ signal: this.#signal, onProgress: this.#progressOf(item) }));
+      return endOf(await this.#deed.run({ signal: this.#signal, itemId: item.id, onProgress: this.#progressOf(item) }));
     } catch (error) {
       if (!isAppError(error)) throw error;
       return failed(this.#signal.aborted ? 'the call was stopped before it was made' : messageOf(error));
@@ -180,8 +183,9 @@ export class McpToolCall {
     };
   }
 
-  #proposalFor(item: CallItem, callId: string, rule: string): Proposed {
-    const tool = this.#deed.described;
+  async #proposalFor(item: CallItem, callId: string, rule: string): Promise<Proposed> {
+    const { described: tool, server } = this.#deed;
+    const isConfigured = server !== undefined && (await this.#parts.mayRememberMcpTool(server));
     const settings = this.#port.settings();
     const now = this.#parts.clock.now();
     return {
@@ -196,7 +200,7 @@ export class McpToolCall {
       description: tool?.description?.slice(0, 4_000) ?? null,
       arguments: item.arguments,
       annotations: tool?.annotations ? { ...tool.annotations } : null,
-      ...(this.#deed.isOfAllServers ? { isOfAllServers: true } : {}),
+      ...(this.#deed.isOfAllServers ? { isOfAllServers: true } : isConfigured ? {} : { isOfThread: true }),
       cwd: settings.cwd,
       reason: null,
       rule,

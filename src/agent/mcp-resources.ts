@@ -30,6 +30,7 @@ export function resourceQuery(
     server === null ? connection !== undefined : name === server;
   const deed: McpDeed = {
     described: undefined,
+    server: servers.entries.find((each) => each.server.name === server)?.server,
     hints: { readOnly: true },
     mode: () =>
       servers.entries.some((each) => meant(each) && each.server.approvalOf(tool) === 'prompt') ? 'prompt' : 'approve',
@@ -56,11 +57,12 @@ async function answered(work: () => Promise<object>): Promise<CallAnswer> {
   }
 }
 
-async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }: CallOptions): Promise<object> {
+async function answerTo(query: McpResourceQuery, servers: ServerSet, caller: CallOptions): Promise<object> {
   const { server } = query;
+  const { signal } = caller;
   if (query.tool === 'read_mcp_resource') {
     const { uri } = query;
-    const read = servers.read(query.server, signal, (each) => each.readResource(uri, undefined, signal));
+    const read = servers.read(query.server, signal, (each) => each.readResource(uri, undefined, caller));
     const { contents } = await read.catch((error: unknown) => {
       throw new AppError('internal', `resources/read failed: ${messageOf(error)}`);
     });
@@ -69,7 +71,7 @@ async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }:
   const kind = KINDS[query.tool] ?? 'resources';
   const { cursor } = query;
   if (server !== null) {
-    const page = await servers.read(server, signal, (each) => each.resourcePage(kind, cursor ?? undefined, signal));
+    const page = await servers.read(server, signal, (each) => each.resourcePage(kind, cursor ?? undefined, caller));
     const next = page.next === undefined ? {} : { nextCursor: page.next };
     return { server, [kind]: page.entries.map((entry) => shown(server, entry)), ...next };
   }
@@ -80,7 +82,7 @@ async function answerTo(query: McpResourceQuery, servers: ServerSet, { signal }:
   const lists = await Promise.all(
     all.map(async ({ name, connection }) => {
       // What one server does not tell is nothing to the others.
-      const { entries } = await connection.resourcePage(kind, undefined, signal).catch(() => NOTHING);
+      const { entries } = await connection.resourcePage(kind, undefined, caller).catch(() => NOTHING);
       return entries.map((entry) => shown(name, entry));
     }),
   );

@@ -7,6 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { throwIfAborted } from '../base/signals.ts';
 import { loadShellParser } from '../children/shell-line.ts';
+import type { McpServer } from '../config/mcp-servers.ts';
 import type { Commits } from '../fs/replacement.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
 import type { EventOf } from '../model/event.ts';
@@ -61,6 +62,8 @@ export interface ToolParts {
   readonly writableRoots?: readonly string[] | undefined;
   /** How long a question stands, in milliseconds of wall time. */
   readonly approvalLifeMs: () => number;
+  /** Whether there is a setting of this very server, so that the next can be written. */
+  readonly mayRememberMcpTool: (server: McpServer) => Promise<boolean>;
   /** Has the configuration allow a tool of an MCP server from now on; on disk when it resolves. */
   readonly rememberMcpTool: (server: string, tool: string) => Promise<void>;
   /** How long a client may take to run a tool of its own, in milliseconds. */

@@ -4,18 +4,22 @@ import type { z } from 'zod';
 import {
   type Consent,
   type Decision,
+  type ElicitationDecision,
   McpConsent,
   type PermissionGrant,
   type Proposal,
   type ProposalOf,
   type UserAnswers,
 } from '../model/approval.ts';
-import { availableDecisions } from './questions.ts';
+import type { ElicitationContent } from '../model/elicitation.ts';
+import { readContent } from './form.ts';
+import { availableDecisions, canBeRemembered } from './questions.ts';
 import { commandApproval, ElicitationAnswer, fileChangeApproval, userInputRequest, WireGrant } from './requests.ts';
 
 export type ReadAnswer<D = Decision> =
-  /** `leftOut`: what it said beyond the question, which does not count. */
-  { readonly decision: D; readonly leftOut?: string } | { readonly problem: string };
+  /** `leftOut`: what it said beyond the question, which does not count. `content`: for who asked alone. */
+  | { readonly decision: D; readonly leftOut?: string; readonly content?: ElicitationContent }
+  | { readonly problem: string };
 
 /** What a client sent back, as its response has it. */
 export interface RawAnswer {
@@ -36,6 +40,8 @@ export function readAnswer(proposal: Proposal, answer: RawAnswer): ReadAnswer {
       return readUserAnswers(proposal, answer.result);
     case 'mcpToolCall':
       return readToolConsent(proposal, answer.result);
+    case 'elicitation':
+      return readElicited(proposal, answer.result);
   }
 }
 
@@ -105,15 +111,27 @@ function readUserAnswers({ questions }: ProposalOf<'userInput'>, result: unknown
 }
 
 /** In the form of an elicitation; from elsewhere than the connection also as the decision itself. */
-function readToolConsent({ isOfAllServers }: ProposalOf<'mcpToolCall'>, result: unknown): ReadAnswer<McpConsent> {
+function readToolConsent(proposal: ProposalOf<'mcpToolCall'>, result: unknown): ReadAnswer<McpConsent> {
   const decision = toolDecision(result);
   if (decision === undefined)
     return { problem: 'the answer does not have the shape {"action": accept, decline or cancel}' };
   const beyond = 'to remember it in a way that was not offered';
   if (decision === 'unknown') return { decision: 'accept', leftOut: beyond };
-  return decision === 'acceptAlways' && isOfAllServers
+  return decision === 'acceptAlways' && !canBeRemembered(proposal)
     ? { decision: 'acceptForSession', leftOut: beyond }
     : { decision };
+}
+
+function readElicited({ question }: ProposalOf<'elicitation'>, result: unknown): ReadAnswer<ElicitationDecision> {
+  const parsed = ElicitationAnswer().safeParse(result);
+  if (!parsed.success)
+    return { problem: 'the answer does not have the shape {"action": accept, decline or cancel, "content"}' };
+  const { action, content } = parsed.data;
+  if (action !== 'accept' || question.mode === 'url') return { decision: { action } };
+  const read = readContent(question.requestedSchema, content ?? {});
+  if ('problem' in read) return read;
+  const answer = { decision: { action, fields: Object.keys(read.content) }, content: read.content };
+  return read.leftOut.length === 0 ? answer : { ...answer, leftOut: read.leftOut.join(', ').slice(0, 1_000) };
 }
 
 function toolDecision(result: unknown): McpConsent | 'unknown' | undefined {

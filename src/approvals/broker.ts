@@ -10,7 +10,7 @@ import type { Decision, DecisionOf, Proposal, Resolution } from '../model/approv
 import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { type RawAnswer, readAnswer } from './answers.ts';
-import { type Answer, answerOf, hasEnded, isRefusal, noSuchQuestion } from './ends.ts';
+import { type Answer, hasEnded, isRefusal, noSuchQuestion, refusedBy } from './ends.ts';
 import { type End, endUnclear, free, type Standing, settle } from './standing.ts';
 import type { ThreadPort } from './thread-port.ts';
 
@@ -27,7 +27,7 @@ export interface BrokerOptions {
 
 /** A question as the log has it. */
 export interface Asked {
-  readonly proposal: Proposal;
+  readonly proposal: Pick<Proposal, 'id' | 'turnId' | 'nonce'>;
   /** Under which clients were asked when it was stored. */
   readonly requestId: number;
 }
@@ -36,6 +36,9 @@ export interface Asked {
 type Judgement =
   | { readonly kind: 'counts'; readonly end: End }
   | { readonly kind: 'unclear' | 'forbidden'; readonly problem: string };
+
+const INTERRUPTED = { by: 'interrupt' } as const;
+const GONE = { by: 'interrupt', isGone: true } as const;
 
 /** Ids begin below this, and so stay within 32 bits for clients that keep them so. */
 const FIRST_IDS = 2 ** 30;
@@ -46,8 +49,8 @@ const REMEMBERED_ENDS = 1_000;
 export class ApprovalBroker {
   readonly #standing = new Map<ApprovalId, Standing>();
   readonly #options: BrokerOptions;
-  /** Nonces by id, the oldest first. */
-  readonly #past = new Map<ApprovalId, string>();
+  /** By id, the oldest first. */
+  readonly #past = new Map<ApprovalId, { readonly nonce: string; readonly by: Resolution['by'] }>();
   #nextRequestId: number;
 
   constructor(options: BrokerOptions) {
@@ -60,15 +63,22 @@ export class ApprovalBroker {
     if (!this.#standing.has(proposal.id)) this.#register(proposal);
   }
 
-  /** The ends of questions whose turn ends without coming to them again; those of an earlier process among them. */
-  dismiss(questions: readonly Asked[]): EventOf<'approvalResolved'>[] {
-    return questions.map(({ proposal: { id, turnId }, requestId }) => {
+  /**
+   * The ends of questions whose turn ends without coming to them again, or whose subject did not outlive its process (`isGone`);
+   * those of an earlier process among them.
+   */
+  dismiss(questions: readonly Asked[], isGone = false): EventOf<'approvalResolved'>[] {
+    return questions.map(({ proposal: { id, turnId, nonce }, requestId }) => {
       const standing = this.#standing.get(id);
-      const resolution = { by: 'interrupt' as const };
+      const resolution = isGone ? GONE : INTERRUPTED;
       if (standing) {
-        this.#forget(standing);
+        this.#standing.delete(id);
+        for (const release of standing.asked.values()) release();
+        standing.isDismissed = true;
+        settle(standing, { resolution });
         standing.stored.resolve(resolution);
       }
+      this.#remember(id, { nonce, by: 'interrupt' });
       const current = standing?.requestId ?? requestId;
       return { type: 'approvalResolved', turnId, approvalId: id, requestId: current, resolution };
     });
@@ -77,10 +87,10 @@ export class ApprovalBroker {
   /**
    * Stores the question, shows it to all subscribers and waits. The end is stored before this settles. Rejects as *cancelled* when
    * the signal aborts: as an interrupt the question is resolved, as a stop of the server it is left standing in the log. Once `gone`
-   * settles there is nothing left to decide about: the question ends as an interrupted one, and the tool that asked goes on.
+   * settles there is nothing left to decide about: the question ends as an interrupted one, and who asked goes on.
    */
   async ask<P extends Proposal>(
-    port: ThreadPort,
+    port: Pick<ThreadPort, 'append' | 'audience'>,
     proposal: P,
     signal: AbortSignal,
     options: { readonly isStored: boolean; readonly gone?: Promise<unknown> | undefined },
@@ -95,15 +105,18 @@ export class ApprovalBroker {
         const { requestId } = standing;
         await port.append([{ type: 'approvalRequested', turnId: proposal.turnId, proposal, requestId }]);
       }
-      release.push(onAbort(signal, () => settle(standing, { resolution: { by: 'interrupt' } })));
-      void options.gone?.then(() => settle(standing, { resolution: { by: 'interrupt' } }));
+      release.push(onAbort(signal, () => settle(standing, { resolution: INTERRUPTED })));
+      void options.gone?.then(() => settle(standing, { resolution: GONE }));
       const end = await standing.ended.promise;
-      const { resolution } = end;
+      if (standing.isDismissed) return { refusedBecause: refusedBy(GONE) };
+      const { resolution, content } = end;
       if (resolution.by === 'interrupt' && isStop(signal)) throw cancelledBy(signal);
       await this.#conclude(port, standing, end);
       if (resolution.by === 'interrupt' && signal.aborted) throw cancelledBy(signal);
+      if (resolution.by !== 'answer') return { refusedBecause: refusedBy(resolution) };
       // Answers are read by the kind of their proposal.
-      return answerOf(resolution) as Answer<DecisionOf<P['kind']>>;
+      const decision = resolution.decision as DecisionOf<P['kind']>;
+      return content === undefined ? { decision } : { decision, content };
     } catch (error) {
       standing.stored.reject(error);
       throw error;
@@ -159,7 +172,8 @@ export class ApprovalBroker {
       return;
     }
     const { kind, problem } = judgement;
-    const what = standing.proposal.kind === 'userInput' ? 'An answer does not count' : 'An approval was refused';
+    const isInWords = standing.proposal.kind === 'userInput' || standing.proposal.kind === 'elicitation';
+    const what = isInWords ? 'An answer does not count' : 'An approval was refused';
     standing.unclear = { resolution: { by: 'badAnswer', problem }, warning: `${what}: ${problem}.` };
     free(standing, connection);
     if (kind === 'forbidden') settle(standing, standing.unclear);
@@ -181,7 +195,7 @@ export class ApprovalBroker {
     by: Principal,
   ): Promise<Resolution> {
     const standing = this.#standing.get(id);
-    if (!standing) throw this.#isPast(id, answer.nonce) ? hasEnded(id) : noSuchQuestion(id);
+    if (!standing) throw this.#endOf(id, answer.nonce);
     if (standing.proposal.nonce !== answer.nonce) {
       const kind = { kind: 'wrong_nonce', approvalId: id };
       throw new AppError(
@@ -210,10 +224,11 @@ export class ApprovalBroker {
     if ('problem' in read) return { kind: 'unclear', problem: read.problem };
     const barred = this.#barred(read.decision, by, proposal);
     if (barred !== undefined) return { kind: 'forbidden', problem: barred };
-    const resolution = { by: 'answer' as const, decision: read.decision, subject: by.subject };
-    if (read.leftOut === undefined) return { kind: 'counts', end: { resolution } };
+    const { decision, content } = read;
+    const end = { resolution: { by: 'answer' as const, decision, subject: by.subject }, content };
+    if (read.leftOut === undefined) return { kind: 'counts', end };
     const warning = `An answer went beyond what was asked; this part of it does not count: ${read.leftOut}`;
-    return { kind: 'counts', end: { resolution, warning } };
+    return { kind: 'counts', end: { ...end, warning } };
   }
 
   /** Why a decision is beyond what this person may decide. */
@@ -233,6 +248,7 @@ export class ApprovalBroker {
       ended: deferred<End>(),
       stored: deferred<Resolution>(),
       asked: new Map(),
+      isDismissed: false,
       unclear: undefined,
     };
     // Who asked for it may be gone.
@@ -241,20 +257,25 @@ export class ApprovalBroker {
     return standing;
   }
 
-  #forget({ proposal: { id, nonce }, asked }: Standing): void {
+  #forget({ proposal: { id, nonce }, asked, end }: Standing): void {
     if (!this.#standing.delete(id)) return;
     for (const release of asked.values()) release();
-    this.#past.set(id, nonce);
+    this.#remember(id, { nonce, by: end?.resolution.by ?? 'interrupt' });
+  }
+
+  #remember(id: ApprovalId, end: { readonly nonce: string; readonly by: Resolution['by'] }): void {
+    this.#past.set(id, end);
     const [oldest] = this.#past.keys();
     if (this.#past.size > REMEMBERED_ENDS && oldest !== undefined) this.#past.delete(oldest);
   }
 
   /** Only who was shown the question learns that there was one. */
-  #isPast(id: ApprovalId, nonce: string): boolean {
-    return this.#past.get(id) === nonce;
+  #endOf(id: ApprovalId, nonce: string): AppError {
+    const past = this.#past.get(id);
+    return past?.nonce === nonce ? hasEnded(id, past) : noSuchQuestion(id);
   }
 
-  async #conclude(port: ThreadPort, standing: Standing, { resolution, warning }: End): Promise<void> {
+  async #conclude(port: Pick<ThreadPort, 'append'>, standing: Standing, { resolution, warning }: End): Promise<void> {
     const { proposal, requestId } = standing;
     const { turnId } = proposal;
     const resolved = { type: 'approvalResolved' as const, turnId, approvalId: proposal.id, requestId, resolution };

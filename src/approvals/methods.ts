@@ -52,7 +52,7 @@ export const approvalResolve = request('approval/resolve', {
     z.object({
       approvalId: z.string(),
       nonce: z.string(),
-      /** One of `availableDecisions`; for permissions and user input the result that the question's own method has. */
+      /** One of `availableDecisions`; for permissions, user input and questions of MCP servers the result that the question's own method has. */
       decision: freeJson(z.union([z.string(), z.record(z.string(), z.unknown())])),
     }),
   result: () => z.object({ approvalId: z.string(), threadId: z.string(), status: z.literal('answered') }),

@@ -43,11 +43,15 @@ export function approvalRequest(
       return { method: userInputRequest.method, params: userInputParams(threadId, proposal) };
     case 'mcpToolCall':
       return { method: elicitationRequest.method, params: mcpToolCallParams(threadId, proposal, recipient) };
+    case 'elicitation':
+      return { method: elicitationRequest.method, params: elicitationParams(threadId, proposal) };
   }
 }
 
 /** The decisions of which one is the answer; undefined: the answer has another form. */
 export function availableDecisions(proposal: Proposal, { mayRemember }: Recipient): Decisions | undefined {
+  // A yes to a form comes with what was filled in.
+  if (proposal.kind === 'elicitation') return ['accept', 'decline', 'cancel'];
   if (proposal.kind === 'fileChange') return [...FileDecision().options];
   if (proposal.kind === 'terminalInput') return ['accept', 'acceptForSession', 'decline', 'cancel'];
   if (proposal.kind !== 'command') return undefined;
@@ -65,8 +69,12 @@ export function toolDecisions(proposal: ProposalOf<'mcpToolCall'>, recipient: Re
   return McpConsent().options.filter((each) => each !== 'acceptAlways' || mayRememberTool(proposal, recipient));
 }
 
-const mayRememberTool = ({ isOfAllServers }: ProposalOf<'mcpToolCall'>, { mayRemember }: Recipient): boolean =>
-  mayRemember && !isOfAllServers;
+/** There is a setting that could remember an answer. */
+export const canBeRemembered = ({ isOfAllServers, isOfThread }: ProposalOf<'mcpToolCall'>): boolean =>
+  !isOfAllServers && !isOfThread;
+
+const mayRememberTool = (proposal: ProposalOf<'mcpToolCall'>, { mayRemember }: Recipient): boolean =>
+  mayRemember && canBeRemembered(proposal);
 
 /** What every question says of its place in the thread. */
 const placeOf = (threadId: ThreadId, { turnId, itemId }: Proposal) => ({ threadId, turnId, itemId });
@@ -204,6 +212,19 @@ function mcpToolCallParams(
     message: `Allow the ${server} MCP server to run tool "${tool}"?`,
     requestedSchema: { type: 'object', properties: {} },
     heddle: { ...evidenceOf(proposal), itemId, rule, sandbox: 'bare' },
+  };
+}
+
+/** What a server itself asks, as it came. */
+function elicitationParams(
+  threadId: ThreadId,
+  proposal: ProposalOf<'elicitation'>,
+): ParamsOf<typeof elicitationRequest> {
+  const { turnId, itemId, server, question } = proposal;
+  return {
+    ...{ threadId, turnId: turnId || null, serverName: server, environmentId: null, _meta: null },
+    ...question,
+    heddle: { ...evidenceOf(proposal), itemId: itemId || null },
   };
 }
 

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { UserAnswers, UserQuestion } from '../model/approval.ts';
+import { ElicitationForm } from '../model/elicitation.ts';
 import { CommandAction, FileUpdateChange } from '../model/item.ts';
-import { JsonObject } from '../model/schema.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 /** What is checked again when the effect starts, and until when. */
@@ -181,17 +181,32 @@ const elicitation = {
   message: z.string(),
 };
 
-/** A question of an MCP server to people, or one about a call of its tools, which `_meta` and `heddle` tell of. */
+const ofElicitation = { ...evidence, itemId: z.string().nullable() };
+
+/** A question of an MCP server to people, or one about a call of its tools, which `_meta` and `heddle` with a rule tell of. */
 export const elicitationRequest = request('mcpServer/elicitation/request', {
   params: () =>
     z.discriminatedUnion('mode', [
       z.object({
         ...elicitation,
         mode: z.literal('form'),
-        requestedSchema: z.looseObject({ type: z.literal('object'), properties: JsonObject() }),
-        heddle: z.object({ ...evidence, itemId: z.string(), rule: z.string(), sandbox: z.literal('bare') }).optional(),
+        requestedSchema: ElicitationForm(),
+        heddle: z
+          .object({
+            ...ofElicitation,
+            /** Of a call: why people are asked, and that it runs outside of the sandbox. */
+            rule: z.string().optional(),
+            sandbox: z.literal('bare').optional(),
+          })
+          .optional(),
       }),
-      z.object({ ...elicitation, mode: z.literal('url'), url: z.string(), elicitationId: z.string() }),
+      z.object({
+        ...elicitation,
+        mode: z.literal('url'),
+        url: z.string(),
+        elicitationId: z.string(),
+        heddle: z.object(ofElicitation).optional(),
+      }),
     ]),
   result: ElicitationAnswer,
   queue: unqueued,

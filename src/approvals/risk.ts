@@ -35,6 +35,8 @@ export function riskOf(proposal: Proposal): Risk {
       return { level: 'high', text: 'commands and patches that follow may do this without another question' };
     case 'mcpToolCall':
       return { level: 'high', text: 'the server of the tool does what it does, outside of the sandbox' };
+    case 'elicitation':
+      return { level: 'high', text: 'the server that asks does with the answer what it does, outside of the sandbox' };
     case 'userInput':
       return { level: 'none', text: 'an answer lets nothing happen by itself; the model is told what it says' };
   }

@@ -2,11 +2,14 @@
 
 import type { Deferred } from '../base/signals.ts';
 import type { Proposal, Resolution } from '../model/approval.ts';
+import type { ElicitationContent } from '../model/elicitation.ts';
 
 /** How a question ends, and what people should know about that. */
 export interface End {
   readonly resolution: Resolution;
   readonly warning?: string;
+  /** What was filled in, for who asked alone. */
+  readonly content?: ElicitationContent | undefined;
 }
 
 export interface Standing {
@@ -19,6 +22,8 @@ export interface Standing {
   readonly stored: Deferred<Resolution>;
   /** Connections that were asked, are there, and have not given an unclear answer; what frees each. */
   readonly asked: Map<string, () => void>;
+  /** Its end was stored with the end of what it belonged to. */
+  isDismissed: boolean;
   /** What an unclear answer comes to when nobody else is left to give one. */
   unclear: End | undefined;
 }

@@ -1,11 +1,14 @@
 // Lists questions that stand, and answers one, over the running server.
 
+import { text } from 'node:stream/consumers';
+import { fieldsOf } from '../approvals/form.ts';
 import { approvalPending, approvalResolve } from '../approvals/methods.ts';
 import { permissionsApproval, userInputRequest } from '../approvals/requests.ts';
 import { AppError } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
 import type { Result } from '../rpc/declare.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { filledIn } from './form-typed.ts';
 import { grantOf, type Question, questionOf } from './questions.ts';
 import { type ServerChoice, withServer } from './running-server.ts';
 import { folded, roomOf, visible, WIDEST } from './terminal.ts';
@@ -32,13 +35,16 @@ export interface TypedAnswer {
   readonly decision: string | undefined;
   /** `id=answer` each. */
   readonly said: readonly string[];
+  /** What is filled into a form, as JSON; `-`: standard input has it. */
+  readonly content?: string | undefined;
 }
 
 /** Says on standard output what was answered. Rejects as *invalid* when the decision does not fit the question. */
 export function answerApproval(options: ServerChoice & TypedAnswer): Promise<ExitCode> {
   return withServer(options, async (client) => {
     const pending = await find(client, options.id);
-    const decision = decisionOf(pending, options);
+    const content = options.content === '-' ? await text(process.stdin) : options.content;
+    const decision = decisionOf(pending, { ...options, content });
     await client.request(approvalResolve, { approvalId: pending.approvalId, nonce: pending.nonce, decision });
     process.stdout.write(`answered: ${visible(questionOf(pending.method, pending.params).about)}\n`);
     return EXIT.done;
@@ -59,7 +65,11 @@ async function find(client: Client, id: string): Promise<Pending> {
   throw new AppError('notFound', `no question ${id} stands; \`heddle approvals list\` shows those that do`);
 }
 
-function decisionOf(pending: Pending, { decision, said }: TypedAnswer): string | Record<string, unknown> {
+function decisionOf(pending: Pending, typed: TypedAnswer): string | Record<string, unknown> {
+  const { decision, said } = typed;
+  const { form } = questionOf(pending.method, pending.params);
+  if (form && pending.kind === 'elicitation') return filledIn(form, typed);
+  if (typed.content !== undefined) throw new AppError('invalid', '`--content` is for questions with a form');
   if (pending.method === userInputRequest.method) return answersOf(decision, said);
   if (said.length > 0) throw new AppError('invalid', '`--say` is for questions in words; type a decision');
   const offered = decisionsOf(pending);
@@ -72,8 +82,10 @@ function decisionOf(pending: Pending, { decision, said }: TypedAnswer): string |
 /** What can be typed behind the id of a question with these decisions. */
 export function waysToAnswer(
   method: string,
-  { availableDecisions }: Pick<Question, 'availableDecisions'>,
+  { availableDecisions, form }: Pick<Question, 'availableDecisions' | 'form'>,
 ): readonly string[] {
+  const [field] = form ? fieldsOf(form) : [];
+  if (field) return ['accept --say field=answer', 'accept --content JSON', 'decline', 'cancel'];
   return method === userInputRequest.method
     ? ['--say id=answer', 'decline']
     : [...typedDecisions(availableDecisions).keys()];
@@ -112,13 +124,11 @@ function linesOf(pending: Pending): readonly string[] {
   const question = questionOf(pending.method, pending.params);
   const width = Math.min(roomOf(process.stdout), WIDEST);
   const [, ...lines] = question.lines(width - 2);
+  const offered = { ...question, availableDecisions: pending.availableDecisions ?? question.availableDecisions };
   const until = new Date(pending.expiresAt * 1000).toISOString();
   return [
     ...folded(`${pending.approvalId} of thread ${pending.threadId}, until ${until}`, width),
     ...lines.map((line) => `  ${line}`),
-    ...folded(
-      `answers: ${waysToAnswer(pending.method, { availableDecisions: pending.availableDecisions ?? question.availableDecisions }).join(', ')}`,
-      width - 2,
-    ).map((line) => `  ${line}`),
+    ...folded(`answers: ${waysToAnswer(pending.method, offered).join(', ')}`, width - 2).map((line) => `  ${line}`),
   ];
 }

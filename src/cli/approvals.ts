@@ -46,7 +46,8 @@ export const approvalsCommand: AddCommand = (cli, outcome) => {
             )
             .options({
               ...SERVER_CHOICE,
-              say: { ...text('For a question in words: id=answer; repeatable'), array: true },
+              say: { ...text('For a question in words, or a form: id=answer; repeatable'), array: true },
+              content: text('For a form: what is filled in, as JSON; - reads it from standard input'),
             }),
         async (args) => {
           const { answerApproval } = await import('./approvals-work.ts');
@@ -55,6 +56,7 @@ export const approvalsCommand: AddCommand = (cli, outcome) => {
             id: args.id,
             decision: args.decision,
             said: args.say ?? [],
+            content: single('--content', args.content),
           });
         },
       )

@@ -10,12 +10,12 @@ import { folded, visible } from './terminal.ts';
 /** `acceptAlways`: the tool is not asked about any more. */
 export type Decision = z.output<ReturnType<typeof WireDecision>> | 'acceptAlways';
 
-export interface Choice {
+export interface Choice<D = Decision> {
   readonly key: string;
   /** May be typed in place of the key. */
   readonly word: string;
   readonly meaning: string;
-  readonly decision: Decision;
+  readonly decision: D;
 }
 
 const PLAIN: readonly Choice[] = [
@@ -27,10 +27,13 @@ const PLAIN: readonly Choice[] = [
 ];
 
 /** In the order of the offer; what this version has no words for is left out. */
-export function choicesOf({ availableDecisions }: Pick<Question, 'availableDecisions'>): readonly Choice[] {
+export function choicesOf({
+  availableDecisions,
+  meanings = {},
+}: Pick<Question, 'availableDecisions' | 'meanings'>): readonly Choice[] {
   return availableDecisions.flatMap((each) => {
     const plain = PLAIN.find(({ decision }) => decision === each);
-    if (plain) return [plain];
+    if (plain) return [{ ...plain, meaning: meanings[String(each)] ?? plain.meaning }];
     const rule = WireDecision().safeParse(each).data;
     if (typeof rule !== 'object') return [];
     const words = rule.acceptWithExecpolicyAmendment.execpolicy_amendment;
@@ -40,14 +43,17 @@ export function choicesOf({ availableDecisions }: Pick<Question, 'availableDecis
 }
 
 /** On one line where that fits. */
-export function promptOf(choices: readonly Choice[], { width }: Pick<Asking, 'width'>): string {
+export function promptOf(
+  choices: readonly Pick<Choice, 'key' | 'meaning'>[],
+  { width }: Pick<Asking, 'width'>,
+): string {
   const labels = choices.map(({ key, meaning }) => `[${key}] ${meaning}`);
   const oneLine = labels.join('  ');
   if (oneLine.length + 2 <= width) return `${oneLine}: `;
   return `${labels.flatMap((label) => folded(label, width - 2)).join('\n')}: `;
 }
 
-export const choiceTyped = (choices: readonly Choice[], typed: string): Choice | undefined => {
+export const choiceTyped = <D>(choices: readonly Choice<D>[], typed: string): Choice<D> | undefined => {
   const said = typed.trim().toLowerCase();
   return choices.find(({ key, word }) => said === key || said === word);
 };

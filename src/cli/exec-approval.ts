@@ -12,6 +12,7 @@ import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import { choicesOf, choiceTyped, type Decision, promptOf } from './choices.ts';
 import type { ExecOutput } from './exec-output.ts';
+import { fillIn } from './form-asking.ts';
 import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
 import { visible } from './terminal.ts';
 
@@ -37,12 +38,27 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     output.note(`declined, because nobody is here to ask: ${question.about}`, 'yellow');
     return 'decline';
   };
-  const answer = async (question: Question, signal: AbortSignal): Promise<Decision> => {
-    const turn = before.then(() => decide(question, signal)).catch((): Decision => 'decline');
+  const inTurn = <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
+    const turn = before.then(work).catch(() => otherwise);
     before = turn;
-    const decision = await turn;
+    return turn;
+  };
+  const noted = <T>(said: T, decision: unknown, signal: AbortSignal): T => {
     if (!signal.aborted && (decision === 'decline' || decision === 'cancel')) hasRefused = true;
-    return decision;
+    return said;
+  };
+  const answer = async (question: Question, signal: AbortSignal): Promise<Decision> => {
+    const decision = await inTurn<Decision>(() => decide(question, signal), 'decline');
+    return noted(decision, decision, signal);
+  };
+  const elicited: Answer = async (params, signal) => {
+    const question = questionOf(elicitationRequest.method, params);
+    const said = await inTurn(async () => {
+      const decision = await decide(question, signal);
+      const isFilledIn = decision === 'accept' && question.form && asking;
+      return isFilledIn ? fillIn(question.form, asking, output, signal) : elicitationAnswerOf(decision);
+    }, elicitationAnswerOf('decline'));
+    return noted(said, said.action, signal);
   };
   const consent =
     (method: string): Answer =>
@@ -52,8 +68,7 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     [fileChangeApproval.method]: consent(fileChangeApproval.method),
     [permissionsApproval.method]: async (params, signal) =>
       grantOf(params, await answer(questionOf(permissionsApproval.method, params), signal)),
-    [elicitationRequest.method]: async (params, signal) =>
-      elicitationAnswerOf(await answer(questionOf(elicitationRequest.method, params), signal)),
+    [elicitationRequest.method]: elicited,
   };
   if (asking === undefined) return { answers, hasRefused: () => hasRefused };
   const inWords: Answer = async (params, signal) => {

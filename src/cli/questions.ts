@@ -1,6 +1,7 @@
 // Questions of the server as lines for people: all there is to know, safe to show on a terminal.
 
 import type { z } from 'zod';
+import { fieldsOf } from '../approvals/form.ts';
 import {
   commandApproval,
   type ElicitationAnswer,
@@ -10,8 +11,10 @@ import {
   userInputRequest,
   type WireGrant,
 } from '../approvals/requests.ts';
+import type { ElicitationForm } from '../model/elicitation.ts';
 import type { Params } from '../rpc/declare.ts';
 import { bodyOf, headOf } from './file-changes.ts';
+import { fieldLines } from './form-words.ts';
 import { folded, visible } from './terminal.ts';
 
 type CommandQuestion = Params<typeof commandApproval>;
@@ -28,6 +31,10 @@ export interface Question {
   readonly lines: (width: number) => readonly string[];
   /** Empty: it is answered in words. */
   readonly availableDecisions: readonly unknown[];
+  /** What decisions mean here, where that is something else than elsewhere. */
+  readonly meanings?: Readonly<Record<string, string>>;
+  /** A yes comes with what is filled in here. */
+  readonly form?: ElicitationForm;
 }
 
 /** Throws when the params are not those of the method. */
@@ -124,19 +131,12 @@ export function grantOf(params: unknown, decision: unknown): z.input<ReturnType<
   return { permissions, scope: decision === 'accept' ? 'turn' : 'session' };
 }
 
-/** A call of a tool; or a question of the server itself, whose form cannot be filled in here. */
+/** A call of a tool; or a question of the server itself. */
 function elicitationQuestion(question: Elicitation): Question {
-  const { serverName, message, _meta } = question;
+  const { serverName, _meta } = question;
   if (question.mode === 'url') return addressQuestion(question);
-  const evidence = question.heddle;
-  if (evidence === undefined) {
-    const lines = (width: number) => [
-      '',
-      ...folded(`The MCP server ${visible(serverName)} asks, and only a client with forms can answer:`, width),
-      ...folded(visible(message), width - 4).map((line) => `    ${line}`),
-    ];
-    return { about: `${serverName} asks: ${message}`, lines, availableDecisions: ['decline', 'cancel'] };
-  }
+  const rule = question.heddle?.rule;
+  if (rule === undefined) return formQuestion(question);
   const { tool_name: tool, tool_params: parameters, tool_description: description } = _meta ?? {};
   const call = `${serverName}/${String(tool)} ${JSON.stringify(parameters ?? {})}`;
   const lines = (width: number) => [
@@ -144,11 +144,42 @@ function elicitationQuestion(question: Elicitation): Question {
     'A call of a tool of an MCP server needs your approval:',
     ...folded(visible(call), width - 4).map((line) => `    ${line}`),
     ...(typeof description === 'string' ? folded(`it says of itself: ${visible(description)}`, width) : []),
-    ...folded(`asked because ${visible(evidence.rule)}`, width),
+    ...folded(`asked because ${visible(rule)}`, width),
     'It would run OUTSIDE the sandbox.',
   ];
-  return { about: call, lines, availableDecisions: ['accept', ...rememberedBy(_meta?.persist), 'decline', 'cancel'] };
+  return {
+    about: call,
+    lines,
+    availableDecisions: ['accept', ...rememberedBy(_meta?.persist), 'decline', 'cancel'],
+    meanings: { cancel: 'no, and cancel the call' },
+  };
 }
+
+/** What it says of itself is the server's word: who asks is said first, and by us. */
+function formQuestion(question: Extract<Elicitation, { mode: 'form' }>): Question {
+  const { serverName, message, requestedSchema: form } = question;
+  const fields = fieldsOf(form);
+  const lines = (width: number) => [
+    '',
+    ...folded(`The MCP server ${visible(serverName)} asks:`, width),
+    ...folded(visible(message), width - 4).map((line) => `    ${line}`),
+    ...(fields.length > 0 ? folded('It is told what you fill in here, and nothing else:', width) : []),
+    ...fields.flatMap((field) => fieldLines(field, width - 4).map((line) => `    ${line}`)),
+  ];
+  const accept = fields.length > 0 ? 'fill it in' : 'yes';
+  return {
+    about: `${serverName} asks: ${message}`,
+    lines,
+    availableDecisions: ['accept', 'decline', 'cancel'],
+    meanings: { accept, ...NEITHER },
+    form,
+  };
+}
+
+const NEITHER = { cancel: 'neither yes nor no' };
+
+/** An address that the server of MCP has checked to be one of http or https. */
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'nowhere: it is no address');
 
 /** The address whole: whoever goes there has to see where it leads. */
 function addressQuestion({ serverName, message, url }: Extract<Elicitation, { mode: 'url' }>): Question {
@@ -156,10 +187,16 @@ function addressQuestion({ serverName, message, url }: Extract<Elicitation, { mo
     '',
     ...folded(`The MCP server ${visible(serverName)} asks you to go to an address in your browser:`, width),
     ...folded(visible(url), width - 4).map((line) => `    ${line}`),
+    ...folded(`It leads to ${visible(hostOf(url))}`, width),
     ...folded(`it says: ${visible(message)}`, width),
     ...folded('A yes says to the server that you do; nothing is opened for you.', width),
   ];
-  return { about: `${serverName} asks to visit ${url}`, lines, availableDecisions: ['accept', 'decline', 'cancel'] };
+  return {
+    about: `${serverName} asks to visit ${url}`,
+    lines,
+    availableDecisions: ['accept', 'decline', 'cancel'],
+    meanings: { accept: 'yes, I go there', ...NEITHER },
+  };
 }
 
 const PERSISTENCE = { session: 'acceptForSession', always: 'acceptAlways' } as const;

@@ -7,7 +7,9 @@ import type { Config } from './schema.ts';
 
 /** Why an acceptance does not count, if it does not. Roots that are links themselves hold no file here. */
 export function barredByCeiling(by: Principal, proposal: Proposal, remote: Config['remote']): string | undefined {
-  if (by.isLocal || remote.sandbox === 'danger-full-access' || proposal.kind === 'userInput') return undefined;
+  // What asks was allowed to run already.
+  if (proposal.kind === 'userInput' || proposal.kind === 'elicitation') return undefined;
+  if (by.isLocal || remote.sandbox === 'danger-full-access') return undefined;
   if (proposal.kind === 'permissions' || hasMore(proposal))
     return 'remote clients may not let a thread do more than its sandbox allows here';
   if (proposal.kind === 'mcpToolCall') return 'remote clients may not let a tool run outside of the sandbox here';

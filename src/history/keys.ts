@@ -2,7 +2,7 @@
 
 import { sha256 } from '../base/canonical.ts';
 import { AppError } from '../base/errors.ts';
-import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ApprovalId, ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadSortKey, TimeSortKey } from './store.ts';
 
 /** Compared element by element: numbers before strings, a shorter key before its continuations. */
@@ -96,6 +96,8 @@ export function keysOf(tenant: string) {
     expiry: (atMs: number, method: string, key: string): Key => [tenant, 'x', atMs, named(method), named(key)],
     expiries: (beforeMs: number): KeyRange => ({ from: [tenant, 'x'], to: [tenant, 'x', beforeMs] }),
     openTurn: (id: ThreadId, turnId: TurnId): Key => [tenant, 'o', named(id), named(turnId)],
+    /** Beside those of turns: whatever looks for what a stop may have cut off finds both. */
+    openAside: (id: ThreadId, approvalId: ApprovalId): Key => [tenant, 'o', named(id), named(`question ${approvalId}`)],
     openTurnsOf: (id: ThreadId): Key => [tenant, 'o', named(id)],
     openTurns: (): Key => [tenant, 'o'],
     listed: (archived: boolean, sort: ThreadSortKey, ...place: Key): Key => [

@@ -3,7 +3,7 @@
 import { systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
-import type { Seq, ThreadId, TurnId } from '../model/ids.ts';
+import type { ApprovalId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Link, nextLink, sealAnew, sealed } from './chain.ts';
@@ -51,6 +51,8 @@ export class LogCopy {
   readonly #tables: TableReader;
   /** Turns without an end so far. */
   readonly open = new Map<TurnId, TurnSpan>();
+  /** Questions outside of turns without an end so far. */
+  readonly #asides = new Map<ApprovalId, Change>();
   #seq: Seq = 0;
   #link: Link;
   /** Where records may be missing. */
@@ -132,6 +134,7 @@ export class LogCopy {
         rows.put(keys.turn(id, row.seq), encodeRow(row).text);
         rows.put(keys.openTurn(id, row.id), JSON.stringify({ threadId: id, turnId: row.id, seq: row.seq }));
       }
+      for (const aside of this.#asides.values()) applyChange(rows, keys, id, aside);
       rows.put(keys.head(id), JSON.stringify({ seq: this.#seq, link: this.#link }));
       if (this.#floor > 0) rows.put(keys.floor(id), JSON.stringify({ seq: this.#floor, done: this.#floor }));
       rows.put(keys.meta(id), encodeRow(this.meta).text);
@@ -175,9 +178,11 @@ export class LogCopy {
     this.useBlobs(refs);
   }
 
-  /** Open turns are kept here until the end: outside, nobody may find them yet. */
+  /** Open turns and questions are kept here until the end: outside, nobody may find them yet. */
   #apply(change: Change): void {
     const { rows, keys, id } = this.#target;
+    if (change.change === 'asideOpened') return void this.#asides.set(change.approvalId, change);
+    if (change.change === 'asideClosed') return void this.#asides.delete(change.approvalId);
     if (change.change === 'turn' && this.open.has(change.row.id)) {
       if (change.row.endSeq === undefined) {
         this.open.set(change.row.id, change.row);

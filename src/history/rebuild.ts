@@ -64,7 +64,7 @@ class Rebuild {
     this.#id = id;
     const row = spared(() => storedMeta(source, id));
     // What follows from the log is counted anew.
-    this.#fallback = row && { ...row, turnCount: 0, preview: '', failed: false };
+    this.#fallback = row && { ...row, turnCount: 0, preview: '', failed: false, asides: [] };
     const stored = tableReader(source.rows, source.keys, id);
     this.#tables = {
       turn: (turnId) => spared(() => stored.turn(turnId)),

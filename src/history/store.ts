@@ -107,7 +107,7 @@ export interface ThreadQuery {
   readonly excludedIds?: readonly ThreadId[];
 }
 
-/** A turn that had not ended when the store was last written. */
+/** A turn, or with an empty `turnId` a question outside of any, that had not ended when the store was last written. */
 export interface OpenTurn {
   readonly threadId: ThreadId;
   readonly turnId: TurnId;

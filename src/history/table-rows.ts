@@ -56,6 +56,14 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
       rows.put(keys.openTurn(id, turnId), JSON.stringify({ threadId: id, turnId, seq }));
       return;
     }
+    case 'asideOpened': {
+      const { approvalId, seq } = change;
+      rows.put(keys.openAside(id, approvalId), JSON.stringify({ threadId: id, turnId: '', seq }));
+      return;
+    }
+    case 'asideClosed':
+      rows.remove(keys.openAside(id, change.approvalId));
+      return;
     case 'turnClosed':
       rows.remove(keys.openTurn(id, change.row.id));
       removeDeltas(rows, keys, id, change.row, (itemId) => !change.running.includes(itemId));

@@ -1,7 +1,7 @@
 // Pure: what an event changes in the catalogue row, the turns, the items, the context index and the open turns of its thread.
 
 import type { EventOf, StoredEvent } from '../model/event.ts';
-import type { ItemId, Seq, TurnId } from '../model/ids.ts';
+import type { ApprovalId, ItemId, Seq, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { Attachment, ThreadMeta } from '../model/thread.ts';
 import type { ItemPlace } from './gaps.ts';
@@ -28,6 +28,9 @@ export type Change =
   | { readonly change: 'itemPlace'; readonly itemId: ItemId; readonly seq: Seq }
   | { readonly change: 'context'; readonly seq: Seq; readonly turnId: TurnId }
   | { readonly change: 'turnOpened'; readonly turnId: TurnId; readonly seq: Seq }
+  /** A question that belongs to no turn stands, or does so no longer. */
+  | { readonly change: 'asideOpened'; readonly approvalId: ApprovalId; readonly seq: Seq }
+  | { readonly change: 'asideClosed'; readonly approvalId: ApprovalId }
   | { readonly change: 'attachment'; readonly seq: Seq; readonly attachment: Attachment }
   | { readonly change: 'attachmentRemoved'; readonly attachmentType: string; readonly identityKey: string }
   /** The turn is no longer open, and its deltas go, but for those of the items named. */
@@ -62,7 +65,7 @@ const NOTHING: readonly Change[] = [];
 
 /** A row as an older version of this program may have written it, with the members that came later. */
 export const wholeMeta = (stored: ThreadMeta): ThreadMeta => ({ ...LATER_MEMBERS, ...stored });
-const LATER_MEMBERS = { goal: null, queue: [], section: null, terminals: [] } satisfies Partial<ThreadMeta>;
+const LATER_MEMBERS = { goal: null, queue: [], section: null, terminals: [], asides: [] } satisfies Partial<ThreadMeta>;
 
 export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
   const { event, seq } = stored;
@@ -104,6 +107,10 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
       const { attachmentType, identityKey } = event;
       return { meta, changes: [{ change: 'attachmentRemoved', attachmentType, identityKey }] };
     }
+    case 'approvalRequested':
+      return event.turnId === '' ? openAside(meta, seq, event) : { meta, changes: NOTHING };
+    case 'approvalResolved':
+      return event.turnId === '' ? closeAside(meta, event) : { meta, changes: NOTHING };
     case 'usageReported':
       return { meta: { ...meta, usage: event.total }, changes: NOTHING };
     case 'turnStarted':
@@ -125,6 +132,18 @@ export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReade
     default:
       return { meta, changes: NOTHING };
   }
+}
+
+function openAside(meta: ThreadMeta, seq: Seq, event: EventOf<'approvalRequested'>): Derived {
+  const { requestId } = event;
+  const { id: approvalId, nonce } = event.proposal;
+  const asides = [...meta.asides, { approvalId, nonce, requestId }];
+  return { meta: { ...meta, asides }, changes: [{ change: 'asideOpened', approvalId, seq }] };
+}
+
+function closeAside(meta: ThreadMeta, { approvalId }: EventOf<'approvalResolved'>): Derived {
+  const asides = meta.asides.filter((each) => each.approvalId !== approvalId);
+  return { meta: { ...meta, asides }, changes: [{ change: 'asideClosed', approvalId }] };
 }
 
 function startTurn(meta: ThreadMeta, { seq, atMs }: StoredEvent, event: EventOf<'turnStarted'>): Derived {

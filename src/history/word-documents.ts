@@ -6,6 +6,7 @@ import { below, ENDLESS, type Keys } from './keys.ts';
 import { messagesOf } from './messages.ts';
 import type { Source } from './reader.ts';
 import type { Rows } from './rows.ts';
+import type { OpenTurn } from './store.ts';
 import { addWords } from './words.ts';
 
 /** A document ends behind the message that gives it so many words, or characters. */
@@ -116,10 +117,10 @@ function lastDraft({ rows, keys }: Source, id: ThreadId, through: Seq): Draft | 
 /** The place of the first turn that has not ended. */
 function openFrom({ rows, keys }: Source, id: ThreadId): Seq {
   const open = rows.scan({ ...below(keys.openTurnsOf(id)), limit: Infinity });
-  return Math.min(
-    ENDLESS,
-    ...open.flatMap(({ text }) => (text === '' ? [] : [(JSON.parse(text) as { seq: Seq }).seq])),
-  );
+  const turns = open
+    .flatMap(({ text }) => (text === '' ? [] : [JSON.parse(text) as OpenTurn]))
+    .filter(({ turnId }) => turnId !== '');
+  return Math.min(ENDLESS, ...turns.map(({ seq }) => seq));
 }
 
 const isFull = ({ words, characters }: Draft): boolean =>

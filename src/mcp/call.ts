@@ -6,6 +6,7 @@ import { type Clock, sleep } from '../base/clock.ts';
 import { AppError, isAppError, messageOf } from '../base/errors.ts';
 import { deferred, onAbort } from '../base/signals.ts';
 import { ANSWER_CUT } from './answer-stream.ts';
+import type { Caller } from './open-calls.ts';
 import { NEVER } from './wire.ts';
 
 export interface ToolCall {
@@ -14,8 +15,7 @@ export interface ToolCall {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-export interface CallOptions {
-  readonly signal: AbortSignal;
+export interface CallOptions extends Caller {
   readonly onProgress?: (message: string) => void;
 }
 

@@ -16,7 +16,7 @@ import {
   type ResourcePage,
   resourcePage,
 } from './inventory.ts';
-import { OpenCalls } from './open-calls.ts';
+import { type Caller, OpenCalls } from './open-calls.ts';
 import { type Elicit, OpenQuestions } from './open-questions.ts';
 import { openWire, type WireParts } from './open-wire.ts';
 import type { Failure } from './revival.ts';
@@ -25,7 +25,6 @@ import { type McpWire, NEVER } from './wire.ts';
 export interface ConnectionParts extends WireParts {
   /** Our own version, which servers are told. */
   readonly version: string;
-  /** Asks people; never rejects. */
   readonly elicit: Elicit;
   /** Told of each new state. */
   readonly changed: (connection: McpConnection) => void;
@@ -59,6 +58,8 @@ export class McpConnection implements Closable {
   readonly server: McpServer;
   readonly #parts: ConnectionParts;
   readonly #life = new AbortController();
+  /** Aborts when nobody is there any more who could be told an answer. */
+  readonly #end = new AbortController();
   readonly #begun = deferred();
   #state: McpState = { kind: 'starting' };
   #readyAtMs: number | undefined;
@@ -116,22 +117,22 @@ export class McpConnection implements Closable {
       isForgotten: (error: unknown) => this.#isForgotten(error),
       isAsking: () => this.#questions.areStanding,
     };
-    return this.#calls.run(options.signal, () => callTool(parts, call, options));
+    return this.#calls.run(options, () => callTool(parts, call, options));
   }
 
   /** Rejects as *unavailable*, or with the server's own error. */
-  async readResource(uri: string, meta: Readonly<Record<string, unknown>> | undefined, signal: AbortSignal) {
+  async readResource(uri: string, meta: Readonly<Record<string, unknown>> | undefined, caller: Caller) {
     const { library, client } = await this.#connected();
     const params = { uri, ...(meta ? { _meta: meta } : {}) };
-    const answer = client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, NEVER);
-    return this.#ask(unlessAborted(answer, signal), this.server.toolMs).catch((error: unknown) => this.#lost(error));
+    return this.#read(caller, () =>
+      client.request({ method: 'resources/read', params }, library.ReadResourceResultSchema, NEVER),
+    );
   }
 
   /** Rejects as *unavailable*, or with the server's own error. */
-  async resourcePage(kind: ResourceKind, cursor: string | undefined, signal: AbortSignal): Promise<ResourcePage> {
+  async resourcePage(kind: ResourceKind, cursor: string | undefined, caller: Caller): Promise<ResourcePage> {
     const { library, client } = await this.#connected();
-    const page = resourcePage(library, client, kind, cursor);
-    return this.#ask(unlessAborted(page, signal), this.server.toolMs).catch((error: unknown) => this.#lost(error));
+    return this.#read(caller, () => resourcePage(library, client, kind, cursor));
   }
 
   async resources(): Promise<McpResources> {
@@ -142,6 +143,7 @@ export class McpConnection implements Closable {
   readonly close = closeOnce(async () => {
     if (this.#state.kind === 'starting') this.#become({ kind: 'cancelled' });
     this.#life.abort(new AppError('cancelled', 'the connection to the MCP server was closed'));
+    this.#end.abort();
     this.#begun.resolve();
     await this.#wire?.close();
   });
@@ -195,7 +197,7 @@ export class McpConnection implements Closable {
     };
     client.setNotificationHandler(library.ToolListChangedNotificationSchema, () => this.#listOnceMore(library, client));
     client.setRequestHandler(library.ElicitRequestSchema, ({ params }, { signal }) =>
-      this.#questions.ask(params, [signal, this.#life.signal, this.#calls.end]),
+      this.#questions.ask(params, this.#calls.now, [signal, this.#end.signal]),
     );
     client.setNotificationHandler(library.ElicitationCompleteNotificationSchema, ({ params }) =>
       this.#questions.complete(params.elicitationId),
@@ -227,6 +229,7 @@ export class McpConnection implements Closable {
 
   #fail(error: unknown): void {
     if (this.#state.kind === 'failed' || this.#life.signal.aborted) return;
+    this.#end.abort();
     const { code } = (error ?? {}) as { readonly code?: unknown };
     const needsLogin = code === UNAUTHORIZED;
     const ended = code === CONNECTION_CLOSED ? this.#wire?.endedBecause : undefined;
@@ -270,9 +273,16 @@ export class McpConnection implements Closable {
     this.#parts.changed(this);
   }
 
+  #read<T>(caller: Caller, read: () => Promise<T>): Promise<T> {
+    const { toolMs } = this.server;
+    return this.#calls
+      .run(caller, () => this.#ask(unlessAborted(read(), caller.signal), toolMs, () => this.#questions.areStanding))
+      .catch((error: unknown) => this.#lost(error));
+  }
+
   /** What the server is asked, for so long and no longer than the connection lives. */
-  #ask<T>(answer: Promise<T>, ms: number): Promise<T> {
-    return inTime(answer, ms, this.#parts.clock, this.#life.signal);
+  #ask<T>(answer: Promise<T>, ms: number, isAsking?: () => boolean): Promise<T> {
+    return inTime(answer, ms, this.#parts.clock, this.#life.signal, isAsking);
   }
 }
 

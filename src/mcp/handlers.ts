@@ -90,7 +90,7 @@ export function mcpHandlers({ servers, ofThread, clock }: McpHandlerParts): Rout
       return withSet(context, params.threadId, async (set) => {
         const { signal } = context;
         const read = set.read(params.server, signal, (connection) =>
-          connection.readResource(params.uri, params._meta ?? undefined, signal),
+          connection.readResource(params.uri, params._meta ?? undefined, { signal }),
         );
         const { contents } = await read.catch((error: unknown) => {
           throw errorOfServer(error);

@@ -7,7 +7,8 @@ import type { McpServer } from '../config/mcp-servers.ts';
 import type { Table } from '../config/tables.ts';
 import type { CallAnswer, CallOptions, ToolCall } from './call.ts';
 import { type ConnectionParts, McpConnection } from './connection.ts';
-import type { Elicitation, ElicitationAnswer } from './elicitation.ts';
+import type { ElicitationAnswer } from './elicitation.ts';
+import type { Elicited } from './open-questions.ts';
 import { failuresInRow, retryAtMs } from './revival.ts';
 import { type OfferedTool, offeredTools } from './tool-names.ts';
 
@@ -18,8 +19,8 @@ export interface SetOwner {
   own(): Table | undefined;
   /** A connection has another state, or says so again. */
   tell(connection: McpConnection): void;
-  /** Asks people; never rejects. */
-  elicit(server: string, question: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
+  /** Asks people as `Elicit` does. */
+  elicit(server: string, elicited: Elicited): Promise<ElicitationAnswer>;
   /** Nothing of the set is left. */
   closed(): void;
 }
@@ -232,7 +233,7 @@ export class ServerSet implements Closable {
     const connection: McpConnection = new McpConnection(server, {
       ...this.#parts,
       cwd: this.#owner.cwd(),
-      elicit: (question, signal) => this.#owner.elicit(server.name, question, signal),
+      elicit: (elicited) => this.#owner.elicit(server.name, elicited),
       changed: (changed) => this.#owner.tell(changed),
       ...(before ? { before } : {}),
     });

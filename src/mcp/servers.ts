@@ -7,9 +7,10 @@ import type { Table } from '../config/tables.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { Notification, ParamsInput } from '../rpc/declare.ts';
 import type { McpConnection } from './connection.ts';
-import { DECLINED, type Elicitation, type ElicitationAnswer } from './elicitation.ts';
+import { DECLINED, type ElicitationAnswer } from './elicitation.ts';
 import type { Logins } from './logins.ts';
 import { mcpServerStatusUpdated } from './methods.ts';
+import type { Elicited } from './open-questions.ts';
 import { ServerSet, type SetParts } from './server-set.ts';
 
 /** The thread that a set belongs to. */
@@ -21,8 +22,8 @@ export interface McpThread {
   own(): Table | undefined;
   /** Tells everyone who listens to it. */
   tell<N extends Notification>(notification: N, params: ParamsInput<N>): void;
-  /** Asks those who listen to it; declined where nobody does, or the answer is none. Never rejects. */
-  elicit(server: string, question: Elicitation, signal: AbortSignal): Promise<ElicitationAnswer>;
+  /** Asks its people as `Elicit` does. */
+  elicit(server: string, elicited: Elicited): Promise<ElicitationAnswer>;
 }
 
 export interface McpServersParts extends SetParts {
@@ -48,7 +49,7 @@ export class McpServers implements Closable {
       cwd: () => thread.cwd(),
       own: () => thread.own(),
       tell: (connection) => thread.tell(mcpServerStatusUpdated, startupStatus(thread.threadId, connection)),
-      elicit: (server, question, signal) => thread.elicit(server, question, signal),
+      elicit: (server, elicited) => thread.elicit(server, elicited),
       closed: () => this.#sets.delete(set),
     });
     this.#sets.add(set);

@@ -1,6 +1,7 @@
 // A question to people before an effect, and the answers that count.
 
 import { z } from 'zod';
+import { Elicitation } from './elicitation.ts';
 import { CommandAction, FileUpdateChange } from './item.ts';
 import { type Infer, schema } from './schema.ts';
 
@@ -47,7 +48,18 @@ export const UserQuestion = schema(() =>
 );
 export type UserQuestion = Infer<typeof UserQuestion>;
 
-export const Decision = schema(() => z.union([Consent(), McpConsent(), PermissionGrant(), UserAnswers()]));
+/**
+ * What people said to a question of an MCP server. Of a form only the names of the fields that were filled in: what stands in them
+ * may be nobody else's business, and even a digest of something short gives it away.
+ */
+export const ElicitationDecision = schema(() =>
+  z.object({ action: z.enum(['accept', 'decline', 'cancel']), fields: z.array(z.string()).optional() }),
+);
+export type ElicitationDecision = Infer<typeof ElicitationDecision>;
+
+export const Decision = schema(() =>
+  z.union([Consent(), McpConsent(), PermissionGrant(), UserAnswers(), ElicitationDecision()]),
+);
 export type Decision = Infer<typeof Decision>;
 /** What answers a proposal of this kind. */
 export type DecisionOf<K extends Proposal['kind']> = K extends 'permissions'
@@ -56,11 +68,15 @@ export type DecisionOf<K extends Proposal['kind']> = K extends 'permissions'
     ? UserAnswers
     : K extends 'mcpToolCall'
       ? McpConsent
-      : Consent;
+      : K extends 'elicitation'
+        ? ElicitationDecision
+        : Consent;
 
 const common = {
   id: z.string(),
+  /** Empty: it belongs to no turn. */
   turnId: z.string(),
+  /** Empty: it is about no item. */
   itemId: z.string(),
   /** The model's own name for the call, by which it is found again after a restart. */
   callId: z.string(),
@@ -147,9 +163,16 @@ const McpToolCallProposal = schema(() =>
     annotations: z.record(z.string(), z.unknown()).nullable(),
     /** It is of no one server, so that no setting can remember an answer. */
     isOfAllServers: z.literal(true).optional(),
+    /** It is of a server that is not configured for all threads, so that no setting can remember an answer either. */
+    isOfThread: z.literal(true).optional(),
     /** Why people are asked, in words for them. */
     rule: z.string(),
   }),
+);
+
+/** An MCP server wants something of people. What it does with the answer happens outside of the sandbox; it ends with the call. */
+const ElicitationProposal = schema(() =>
+  z.object({ ...common, kind: z.literal('elicitation'), server: z.string(), question: Elicitation() }),
 );
 
 /** What is proposed: enough to show it in full, and to check later that what happens is what was shown. */
@@ -161,6 +184,7 @@ export const Proposal = schema(() =>
     PermissionsProposal(),
     UserInputProposal(),
     McpToolCallProposal(),
+    ElicitationProposal(),
   ]),
 );
 export type Proposal = Infer<typeof Proposal>;
@@ -171,9 +195,11 @@ export const PendingApproval = schema(() =>
   z.object({
     approvalId: z.string(),
     threadId: z.string(),
-    turnId: z.string(),
-    itemId: z.string(),
-    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput', 'mcpToolCall']),
+    /** Null: it belongs to no turn. */
+    turnId: z.string().nullable(),
+    /** Null: it is about no item, or nobody knows about which. */
+    itemId: z.string().nullable(),
+    kind: z.enum(['command', 'terminalInput', 'fileChange', 'permissions', 'userInput', 'mcpToolCall', 'elicitation']),
     nonce: z.string(),
     requestedAtMs: z.int(),
     /** Epoch seconds. */
@@ -192,7 +218,8 @@ export const Resolution = schema(() =>
     z.object({ by: z.literal('answer'), decision: Decision(), subject: z.string() }),
     /** An answer that does not parse, an error, or a decision that was not offered: a refusal. */
     z.object({ by: z.literal('badAnswer'), problem: z.string() }),
-    z.object({ by: z.literal('interrupt') }),
+    /** `isGone`: not the turn was interrupted; what the question was about was gone, and the turn, if there is one, goes on. */
+    z.object({ by: z.literal('interrupt'), isGone: z.literal(true).optional() }),
     z.object({ by: z.literal('expiry') }),
     z.object({ by: z.literal('policy'), reason: z.string() }),
   ]),

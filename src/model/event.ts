@@ -127,6 +127,7 @@ export const ThreadEvent = schema(() =>
       /** Something that was asked for was refused, and no item shows it. */
       isRefusal: z.literal(true).optional(),
     }),
+    /** An empty `turnId`: the question belongs to no turn. */
     z.object({ type: z.literal('approvalRequested'), ...inTurn, proposal: Proposal(), requestId: z.number(), flags }),
     z.object({
       type: z.literal('approvalResolved'),

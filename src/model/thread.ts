@@ -154,6 +154,8 @@ export const ThreadMeta = schema(() =>
     section: SectionPlace().nullable(),
     /** Commands that were left running and have not ended. */
     terminals: z.array(z.object({ turnId: z.string(), itemId: z.string() })),
+    /** Questions that stand outside of any turn. */
+    asides: z.array(z.object({ approvalId: z.string(), nonce: z.string(), requestId: z.number() })),
     /** The last turn ended as failed, and none has begun since. */
     failed: z.boolean(),
     /** Something has been attached to it, and perhaps taken away again. */

@@ -38,7 +38,7 @@ export function createAccess(registry: ThreadRegistry): ThreadAccess {
       const store = await registry.storeOf(tenant, id);
       const ready = registry.find(tenant, id);
       const row = ready?.meta ?? (await store?.meta(id));
-      const hasOpenEnds = !ready && row !== undefined && row.terminals.length > 0;
+      const hasOpenEnds = !ready && row !== undefined && (row.terminals.length > 0 || row.asides.length > 0);
       const runtime = hasOpenEnds ? await registry.load(tenant, id) : ready;
       const meta = runtime?.meta ?? row;
       if (!store || !meta) throw noSuchThread(id);

@@ -3,6 +3,7 @@
 import type { ApprovalBroker } from '../approvals/broker.ts';
 import { approvalMethods } from '../approvals/methods.ts';
 import { AppError } from '../base/errors.ts';
+import type { Proposal } from '../model/approval.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { type Asked, type PendingApprovals, pendingOf } from './pending-approvals.ts';
 
@@ -29,12 +30,17 @@ export function approvalHandlers(pending: PendingApprovals, broker: ApprovalBrok
       const asked = pending.asked(principal.tenant).find(({ proposal }) => proposal.id === approvalId);
       const isOfOthers = !asked && broker.requestIdOf(approvalId) !== undefined;
       if (isOfOthers) throw new AppError('notFound', `approval not found: ${approvalId}`, { approvalId });
-      const kind = asked?.proposal.kind;
-      const result = kind === 'permissions' || kind === 'userInput' ? decision : { decision };
+      const result = resultOf(asked?.proposal.kind, decision);
       await broker.resolve(approvalId, { nonce, result }, principal);
       return { approvalId, threadId: asked?.threadId ?? '', status: 'answered' as const };
     },
   });
+}
+
+/** As a client that was asked over its connection would answer. */
+function resultOf(kind: Proposal['kind'] | undefined, decision: unknown): unknown {
+  if (kind === 'elicitation') return typeof decision === 'string' ? { action: decision } : decision;
+  return kind === 'permissions' || kind === 'userInput' ? decision : { decision };
 }
 
 /** Questions keep their places however many come and go meanwhile. */

@@ -44,6 +44,9 @@ export async function eventsPage(
       threadId: meta.id,
       item: (): Item | undefined => message?.item,
       readState: () => meta.readState,
+      // Without a place of their own, messages about the status are not on the page.
+      status: () => ({ type: 'idle' as const }),
+      asideFlags: () => [],
       requestIdOf: () => undefined,
     };
     for (const frame of render(each, context)) {

@@ -15,7 +15,11 @@ export interface LoadedThread {
 const PAGE = 500;
 
 /** A thread without an open turn. */
-export const idleThread = (meta: ThreadMeta, head: Seq): LiveThread => ({ meta, head, turn: null, view: UNKNOWN_VIEW });
+export const idleThread = (meta: ThreadMeta, head: Seq): LiveThread => ({
+  ...{ meta, head, turn: null },
+  asides: new Map(),
+  view: UNKNOWN_VIEW,
+});
 
 export async function loadThread(store: ThreadStore, id: ThreadId): Promise<LoadedThread | undefined> {
   const [meta, head] = await Promise.all([store.meta(id), store.head(id)]);
@@ -44,7 +48,7 @@ async function foldOpenTurn(store: ThreadStore, before: LiveThread): Promise<Loa
   }
   const texts = new Map([...pieces].map(([itemId, parts]) => [itemId, parts.join('')]));
   // The row holds everything already; folding has only found the open turn.
-  return { thread: { ...thread, meta: before.meta }, texts };
+  return { thread: { ...thread, meta: before.meta, asides: before.asides }, texts };
 }
 
 /** What a copy of a thread begins with: the events of its turns up to `at`, without one that is open there. */

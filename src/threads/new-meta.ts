@@ -43,6 +43,7 @@ export function newMeta({ id, atMs, settings, session, version }: Beginning): Th
     queue: [],
     section: null,
     terminals: [],
+    asides: [],
     failed: false,
   };
 }

@@ -67,8 +67,8 @@ export function pendingOf({ threadId, proposal }: Asked, principal: Principal): 
   return {
     approvalId: proposal.id,
     threadId,
-    turnId: proposal.turnId,
-    itemId: proposal.itemId,
+    turnId: proposal.turnId || null,
+    itemId: proposal.itemId || null,
     kind: proposal.kind,
     nonce: proposal.nonce,
     requestedAtMs: proposal.startedAtMs,

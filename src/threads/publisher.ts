@@ -6,12 +6,11 @@ import type { ThreadStore } from '../history/store.ts';
 import { lastSeq, type StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
-import type { ReadState } from '../model/thread.ts';
 import { Cursor, type LogSource, type Subscriber } from './cursor.ts';
 import type { Frame } from './frame.ts';
 import { checkFrames } from './frame-check.ts';
 import { mergeDeltas, questionFrame, type RenderContext, render } from './render.ts';
-import type { LiveThread } from './state.ts';
+import { type LiveThread, questionsOf, statusOf, waitingFlags } from './state.ts';
 
 export interface PublisherParts {
   readonly threadId: ThreadId;
@@ -19,7 +18,8 @@ export interface PublisherParts {
   readonly broker: ApprovalBroker;
   readonly log: Log;
   readonly callOf: (itemId: ItemId) => Frame | undefined;
-  readonly readState: () => ReadState;
+  /** As it is on disk. */
+  readonly thread: () => LiveThread;
   /** Checks what is rendered against its schemas: for tests and development. */
   readonly validates: boolean;
   /** Told after each publication, for those who only see the list of threads. */
@@ -83,7 +83,7 @@ export class Publisher {
   /** Sends the questions that stand to one who has just joined. */
   ask(cursor: Cursor, thread: LiveThread): void {
     const frames: Frame[] = [];
-    for (const { proposal, seq } of thread.turn?.questions.values() ?? []) {
+    for (const { proposal, seq } of questionsOf(thread)) {
       const requestId = this.#parts.broker.requestIdOf(proposal.id);
       if (requestId === undefined || seq > cursor.position) continue;
       frames.push(questionFrame(this.#parts.threadId, proposal, requestId));
@@ -133,7 +133,13 @@ export class Publisher {
   }
 
   #context(item: (id: ItemId) => Item | undefined): RenderContext {
-    const { threadId, broker, callOf, readState } = this.#parts;
-    return { threadId, item, callOf, readState, requestIdOf: (id) => broker.requestIdOf(id) };
+    const { threadId, broker, callOf, thread } = this.#parts;
+    return {
+      ...{ threadId, item, callOf },
+      requestIdOf: (id) => broker.requestIdOf(id),
+      readState: () => thread().meta.readState,
+      status: () => statusOf(thread()),
+      asideFlags: () => waitingFlags({ turn: null, asides: thread().asides }),
+    };
   }
 }

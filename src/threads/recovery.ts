@@ -2,13 +2,13 @@
 
 import type { ItemId, TurnId } from '../model/ids.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { isEveryCallAsked, onlyWaitsForPeople } from './state.ts';
+import { isEveryCallAsked, onlyWaitsForPeople, passing } from './state.ts';
 import { terminalEndings } from './terminals.ts';
 import type { ThreadLog } from './thread-log.ts';
 import { endingEvents } from './turn-ending.ts';
 
 /**
- * Stores the ends of commands that were left running, and of a turn that was cut off. Gives the id of a turn that goes on, because
+ * Stores the ends of commands that were left running, of questions that MCP servers had asked, and of a turn that was cut off. Gives the id of a turn that goes on, because
  * it only waits for people: its questions can be answered from then on.
  */
 export async function recover(
@@ -17,14 +17,20 @@ export async function recover(
   texts: ReadonlyMap<ItemId, string>,
 ): Promise<TurnId | undefined> {
   const { meta, head } = log.accepted;
-  const endings = await terminalEndings(store, meta, head, clock.now());
+  const asides = meta.asides.map(({ approvalId: id, nonce, requestId }) => ({
+    proposal: { id, nonce, turnId: '' },
+    requestId,
+  }));
+  const endings = [...tools.broker.dismiss(asides, true), ...(await terminalEndings(store, meta, head, clock.now()))];
   if (endings.length > 0) await log.append(endings);
   const thread = log.accepted;
   if (!thread.turn) return undefined;
   const context = await log.context();
   const questions = [...thread.turn.questions.values()];
   if (onlyWaitsForPeople(thread.turn) && isEveryCallAsked(thread.turn, context)) {
-    for (const { proposal } of questions) tools.broker.revive(proposal);
+    const gone = passing(thread.turn);
+    if (gone.length > 0) await log.append(tools.broker.dismiss(gone, true));
+    for (const { proposal } of log.accepted.turn?.questions.values() ?? []) tools.broker.revive(proposal);
     return thread.turn.id;
   }
   const end = { status: 'interrupted' as const };

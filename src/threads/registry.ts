@@ -76,7 +76,7 @@ export class ThreadRegistry implements Closable {
 
   /** A thread works; one that only waits for people does not. */
   get isBusy(): boolean {
-    return [...this.#loaded.values()].some(({ ready }) => ready?.isBusy && ready.questions.length === 0);
+    return [...this.#loaded.values()].some(({ ready }) => ready?.isWorking);
   }
 
   /** The section a thread is in; null when it is in none, or its section is gone. */

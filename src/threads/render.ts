@@ -24,8 +24,11 @@ export interface RenderContext {
   requestIdOf(approvalId: ApprovalId): number | undefined;
   /** The question to a client that goes out with the beginning of this item. */
   callOf?(itemId: ItemId): Frame | undefined;
-  /** After the event, if the event is the newest. */
+  /** After the event, if the event is the newest; so are the next two. */
   readState(): ReadState;
+  status(): ThreadStatus;
+  /** What the thread waits for outside of its turns. */
+  asideFlags(): WaitingFlag[];
 }
 
 /**
@@ -50,7 +53,7 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
         rootTurnId: event.rootTurnId,
         startedAt: seconds(event.startedAtMs),
       };
-      return [status({ type: 'active', activeFlags: [] }), frame(tell.turnStarted, { threadId, turn }, seq)];
+      return [status(active(context.asideFlags())), frame(tell.turnStarted, { threadId, turn }, seq)];
     }
     case 'itemStarted': {
       const { item, turnId } = event;
@@ -104,9 +107,11 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
     }
     case 'approvalResolved': {
       const resolved = frame(serverRequestResolved, { threadId, requestId: event.requestId }, seq);
+      const { resolution, flags, turnId } = event;
       // The end of the turn follows at once, with a status of its own.
-      const isInterrupt = event.resolution.by === 'interrupt';
-      return event.flags && !isInterrupt ? [resolved, status(active(event.flags))] : [resolved];
+      const isOfEnd = resolution.by === 'interrupt' && !resolution.isGone;
+      if (!flags || isOfEnd) return [resolved];
+      return [resolved, status(turnId === '' && flags.length === 0 ? context.status() : active(flags))];
     }
     case 'turnCompleted': {
       const message = event.lastMessageId === null ? undefined : context.item(event.lastMessageId);
@@ -130,7 +135,8 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
             }),
           ];
       // A failure has told its status with the error.
-      const rest = event.status === 'failed' ? [] : [status({ type: 'idle' })];
+      const flags = context.asideFlags();
+      const rest = event.status === 'failed' ? [] : [status(flags.length > 0 ? active(flags) : { type: 'idle' })];
       return [...read, ...rest, frame(tell.turnCompleted, { threadId, turn }, seq)];
     }
     case 'goalChanged': {

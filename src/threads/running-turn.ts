@@ -281,8 +281,7 @@ export class RunningTurn {
         taken.add(unique);
         return unique;
       },
-      audience: () =>
-        thread.subscribers.map(({ principal }) => principal).filter((each) => each.permissions.has('approval:resolve')),
+      audience: () => thread.audience,
       askClient: (question, begin, signal) => calls.ask(this.id, question, begin, signal),
       standing: (callId) => {
         const { turn } = thread.accepted;

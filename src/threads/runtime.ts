@@ -23,7 +23,7 @@ import { recover } from './recovery.ts';
 import { RunningTurn } from './running-turn.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { shownOfTurn } from './shown-input.ts';
-import { type LiveThread, statusOf } from './state.ts';
+import { type LiveThread, questionsOf, statusOf } from './state.ts';
 import { steer } from './steer.ts';
 import { type Place, type Subscription, ThreadLog } from './thread-log.ts';
 import { ThreadMcp } from './thread-mcp.ts';
@@ -85,7 +85,7 @@ export class ThreadRuntime implements Closable {
   }
 
   get status(): ThreadStatus {
-    return this.mcp.status(statusOf(this.#log.stored));
+    return statusOf(this.#log.stored);
   }
 
   get activeTurnId(): TurnId | undefined {
@@ -94,7 +94,7 @@ export class ThreadRuntime implements Closable {
 
   /** Those that stand, as they are on disk. */
   get questions(): readonly Proposal[] {
-    return [...(this.#log.stored.turn?.questions.values() ?? [])].map(({ proposal }) => proposal);
+    return questionsOf(this.#log.stored).map(({ proposal }) => proposal);
   }
 
   /** What holds for the thread while it is loaded. */
@@ -103,7 +103,13 @@ export class ThreadRuntime implements Closable {
   }
 
   get isBusy(): boolean {
-    return this.#running !== undefined || !this.#mailbox.isIdle;
+    return this.#running !== undefined || !this.#mailbox.isIdle || this.#log.accepted.asides.size > 0;
+  }
+
+  /** Busy with something that a stop of the server would end. */
+  get isWorking(): boolean {
+    const { questions } = this;
+    return this.isBusy && (questions.length === 0 || questions.some(({ kind }) => kind === 'elicitation'));
   }
 
   get isCompacting(): boolean {
@@ -121,11 +127,10 @@ export class ThreadRuntime implements Closable {
 
   /** Joins behind `after`, by default behind what is on disk. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
-    return this.mcp.joining(subscriber, this.#log.subscribe(subscriber, after));
+    return this.mcp.joining(this.#log.subscribe(subscriber, after));
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
-    this.mcp.leaving(subscriber);
     return this.#log.unsubscribe(subscriber);
   }
 
@@ -145,7 +150,7 @@ export class ThreadRuntime implements Closable {
     show: (thread: LiveThread, status: ThreadStatus) => R,
     once: (answer: R) => Once | undefined,
   ): Promise<R> {
-    const shown = (thread: LiveThread) => show(thread, this.mcp.status(statusOf(thread)));
+    const shown = (thread: LiveThread) => show(thread, statusOf(thread));
     return this.#mailbox.run(() => this.#log.answer(events, shown, once));
   }
 
@@ -237,7 +242,7 @@ export class ThreadRuntime implements Closable {
   /** Ends what runs without ending turns that only wait for people; everything accepted is on disk when this settles. */
   readonly close = closeOnce(async () => {
     this.#running?.leave();
-    await Promise.all([this.#running?.done, this.sessions.close()]);
+    await Promise.all([this.#running?.done, this.sessions.close(), this.mcp.endQuestions()]);
     const ending = this.mcp.close();
     await this.#mailbox.close();
     await this.#log.settled();

@@ -40,6 +40,8 @@ export interface LiveThread {
   readonly meta: ThreadMeta;
   readonly head: Seq;
   readonly turn: OpenTurn | null;
+  /** Questions that belong to no turn. Of an earlier process only the row of the thread knows. */
+  readonly asides: ReadonlyMap<ApprovalId, StandingQuestion>;
   readonly view: ModelView;
 }
 
@@ -65,6 +67,7 @@ export function applyEvent(thread: LiveThread, stored: StoredEvent, lastSeq: Seq
     meta: reverted === 0 ? meta : { ...meta, turnCount },
     head: lastSeq,
     turn: applyToTurn(thread.turn, stored),
+    asides: asidesAfter(thread.asides, stored),
     view: viewAfter(thread.view, stored.event),
   };
 }
@@ -85,6 +88,15 @@ function viewAfter(view: ModelView, event: StoredEvent['event']): ModelView {
     default:
       return view;
   }
+}
+
+function asidesAfter(asides: LiveThread['asides'], { seq, event }: StoredEvent): LiveThread['asides'] {
+  if (event.type !== 'approvalRequested' && event.type !== 'approvalResolved') return asides;
+  if (event.turnId !== '') return asides;
+  const after = new Map(asides);
+  if (event.type === 'approvalResolved') after.delete(event.approvalId);
+  else after.set(event.proposal.id, { proposal: event.proposal, requestId: event.requestId, seq });
+  return after;
 }
 
 function applyToTurn(turn: OpenTurn | null, { seq, event }: StoredEvent): OpenTurn | null {
@@ -144,23 +156,38 @@ function withoutItem(turn: OpenTurn, itemId: ItemId): OpenTurn['steered'] {
     : turn.steered;
 }
 
-export function waitingFlags(turn: OpenTurn | null): WaitingFlag[] {
-  const kinds = [...(turn?.questions.values() ?? [])].map(({ proposal }) => proposal.kind);
+/** All that stand: those of the turn, and those of none. */
+export function questionsOf({ turn, asides }: Pick<LiveThread, 'turn' | 'asides'>): readonly StandingQuestion[] {
+  return [...(turn?.questions.values() ?? []), ...asides.values()];
+}
+
+export function waitingFlags(thread: Pick<LiveThread, 'turn' | 'asides'>): WaitingFlag[] {
+  const kinds = questionsOf(thread).map(({ proposal }) => proposal.kind);
   return [
     ...(kinds.some((kind) => kind !== 'userInput') ? (['waitingOnApproval'] as const) : []),
     ...(kinds.includes('userInput') ? (['waitingOnUserInput'] as const) : []),
   ];
 }
 
-export function statusOf({ meta, turn }: LiveThread): ThreadStatus {
-  if (turn) return { type: 'active', activeFlags: waitingFlags(turn) };
+export function statusOf(thread: LiveThread): ThreadStatus {
+  const { meta, turn, asides } = thread;
+  if (turn || asides.size > 0) return { type: 'active', activeFlags: waitingFlags(thread) };
   return meta.failed ? { type: 'systemError' } : { type: 'idle' };
 }
 
+/** What a server itself asks is asked by its process, and does not outlive it. */
+const isPassing = ({ proposal }: StandingQuestion): boolean => proposal.kind === 'elicitation';
+
+const lasting = (turn: OpenTurn): readonly StandingQuestion[] =>
+  [...turn.questions.values()].filter((each) => !isPassing(each));
+
+/** Questions that a stop of the server ends, also where their turn goes on. */
+export const passing = (turn: OpenTurn): readonly StandingQuestion[] => [...turn.questions.values()].filter(isPassing);
+
 /** Nothing is under way but questions to people: such a turn survives a stop of the server. */
 export function onlyWaitsForPeople(turn: OpenTurn): boolean {
-  if (turn.questions.size === 0 || turn.steered.length > 0) return false;
-  const proposals = [...turn.questions.values()].map(({ proposal }) => proposal);
+  const proposals = lasting(turn).map(({ proposal }) => proposal);
+  if (proposals.length === 0 || turn.steered.length > 0) return false;
   // What would be typed into it does not outlive the command.
   if (proposals.some(({ kind }) => kind === 'terminalInput')) return false;
   const asked = new Set(proposals.map(({ itemId }) => itemId));

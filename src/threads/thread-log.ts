@@ -1,6 +1,7 @@
 // The log of one loaded thread with what follows from it: the state, what is on disk, and what has been shown.
 
 import type { ApprovalBroker } from '../approvals/broker.ts';
+import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
@@ -12,7 +13,7 @@ import type { Cursor, Subscriber } from './cursor.ts';
 import type { Frame } from './frame.ts';
 import { LogWriter } from './log-writer.ts';
 import { Publisher } from './publisher.ts';
-import { applyEvent, type LiveThread, waitingFlags } from './state.ts';
+import { applyEvent, type LiveThread, questionsOf, waitingFlags } from './state.ts';
 
 export interface ThreadLogParts {
   readonly store: ThreadStore;
@@ -62,9 +63,9 @@ export class ThreadLog {
     this.#parts = parts;
     this.#accepted = thread;
     this.#stored = thread;
-    const readState = () => this.#stored.meta.readState;
+    const newest = () => this.#stored;
     this.#publisher = new Publisher(
-      { threadId, store, broker, callOf, log, readState, validates, published },
+      { threadId, store, broker, callOf, log, thread: newest, validates, published },
       thread.head,
     );
     const failed = (error: unknown) => {
@@ -99,6 +100,13 @@ export class ThreadLog {
 
   get subscribers(): readonly Subscriber[] {
     return this.#publisher.subscribers;
+  }
+
+  /** Those of them who may answer questions. */
+  get audience(): readonly Principal[] {
+    return this.subscribers
+      .map(({ principal }) => principal)
+      .filter(({ permissions }) => permissions.has('approval:resolve'));
   }
 
   /** Stores the events in one transaction, then shows them; settles with the head when they are on disk. */
@@ -167,13 +175,13 @@ export class ThreadLog {
   }
 
   unsubscribe(subscriber: Subscriber): boolean {
-    for (const id of this.#stored.turn?.questions.keys() ?? []) this.#parts.broker.left(id, subscriber.id);
+    for (const { proposal } of questionsOf(this.#stored)) this.#parts.broker.left(proposal.id, subscriber.id);
     return this.#publisher.unsubscribe(subscriber);
   }
 
   /** Follows the event in the accepted state; the flags of the thread go with the events that change them. */
   #accept(event: ThreadEvent): ThreadEvent {
-    const before = waitingFlags(this.#accepted.turn);
+    const before = waitingFlags(this.#accepted);
     const stored = { seq: this.#accepted.head + 1, atMs: this.#parts.clock.now(), event };
     this.#accepted = applyEvent(this.#accepted, stored, lastSeq(stored));
     this.#changes.accepted += 1;
@@ -181,7 +189,7 @@ export class ThreadLog {
     else if (event.type === 'contextAdded') this.#parts.contexts.add(this, event.items);
     if (event.type === 'turnsReverted') this.forget();
     if (event.type !== 'approvalRequested' && event.type !== 'approvalResolved') return event;
-    const after = waitingFlags(this.#accepted.turn);
+    const after = waitingFlags(this.#accepted);
     return after.length === before.length ? event : { ...event, flags: after };
   }
 

@@ -5,37 +5,42 @@ import type { Closable } from '../base/close.ts';
 import type { Table } from '../config/tables.ts';
 import type { ServerSet } from '../mcp/server-set.ts';
 import type { McpServers } from '../mcp/servers.ts';
-import type { ThreadStatus } from '../model/thread.ts';
-import type { Subscriber } from './cursor.ts';
+import type { Notification, ParamsInput } from '../rpc/declare.ts';
+import { notificationFrame } from '../rpc/message.ts';
 import { type ElicitationParts, Elicitations } from './elicitations.ts';
-import { statusOf } from './state.ts';
+import { Frame } from './frame.ts';
 import type { Subscription, ThreadLog } from './thread-log.ts';
 
 export interface ThreadMcpParts extends ElicitationParts {
   readonly mcp: McpServers;
+  readonly validates: boolean;
 }
 
 export class ThreadMcp implements Closable {
   readonly servers: ServerSet;
+  readonly #parts: ThreadMcpParts;
+  readonly #log: ThreadLog;
   readonly #elicitations: Elicitations;
   #own: Table | undefined;
 
   constructor(parts: ThreadMcpParts, log: ThreadLog) {
     const { threadId } = log;
+    this.#parts = parts;
+    this.#log = log;
     const settings = () => log.accepted.meta.settings;
     this.#elicitations = new Elicitations(parts, {
       threadId,
       settings,
-      activeTurnId: () => log.accepted.turn?.id,
-      status: () => this.status(statusOf(log.stored)),
-      subscribers: () => log.subscribers,
+      turn: () => log.accepted.turn,
+      append: (events) => log.append(events),
+      audience: () => log.audience,
     });
     this.servers = parts.mcp.forThread({
       threadId,
       cwd: () => settings().cwd,
       own: () => this.#own,
-      tell: (notification, params) => this.#elicitations.tell(notification, params),
-      elicit: (server, question, signal) => this.#elicitations.ask(server, question, signal),
+      tell: (notification, params) => this.#tell(notification, params),
+      elicit: (server, elicited) => this.#elicitations.ask(server, elicited),
     });
   }
 
@@ -50,29 +55,30 @@ export class ThreadMcp implements Closable {
     await this.servers.reload();
   }
 
-  /** The status of the thread, with the questions of servers among what it waits for. */
-  status(status: ThreadStatus): ThreadStatus {
-    if (!this.#elicitations.areStanding) return status;
-    const flags = status.type === 'active' ? status.activeFlags : [];
-    return { type: 'active', activeFlags: [...new Set(['waitingOnApproval' as const, ...flags])] };
-  }
-
-  /** When it starts somebody listens: servers are begun to be connected, and what they ask is shown. */
-  joining(subscriber: Subscriber, subscription: Subscription): Subscription {
+  /** When it starts somebody listens: servers are begun to be connected. */
+  joining(subscription: Subscription): Subscription {
     const start = () => {
       subscription.start();
       void this.servers.start();
-      this.#elicitations.join(subscriber);
     };
     return { ...subscription, start };
   }
 
-  /** Questions of servers that stand are those of the others now. */
-  leaving(subscriber: Subscriber): void {
-    this.#elicitations.leave(subscriber);
+  /** Ends what the servers have asked; settles when that is on disk. They can ask nothing more. */
+  endQuestions(): Promise<void> {
+    return this.#elicitations.end();
   }
 
   close(): Promise<void> {
     return this.servers.close();
+  }
+
+  /** Tells everyone who listens something that is not part of the history. */
+  #tell<N extends Notification>(notification: N, params: ParamsInput<N>): void {
+    if (this.#parts.validates) notification.params().parse(params);
+    const { method, experimental } = notification;
+    const text = notificationFrame(method, JSON.stringify(params), this.#parts.clock.now());
+    const frame = new Frame(method, text, { experimental });
+    for (const subscriber of this.#log.subscribers) subscriber.send([frame]);
   }
 }

@@ -108,9 +108,9 @@ function closedItem(item: Item, turn: OpenTurn, ending: Ending): Item {
   }
 }
 
-/** Its question stands. */
+/** The question whether it may begin stands. */
 const wasAsked = (item: Item, turn: OpenTurn): boolean =>
-  [...turn.questions.values()].some(({ proposal }) => proposal.itemId === item.id);
+  [...turn.questions.values()].some(({ proposal }) => proposal.itemId === item.id && proposal.kind !== 'elicitation');
 
 function spoken(item: Item): ContextItem[] {
   return item.type === 'agentMessage' && item.text !== ''

@@ -34,6 +34,7 @@ export function threadMeta(id: string, members: Partial<ThreadMeta> = {}): Threa
     queue: [],
     section: null,
     terminals: [],
+    asides: [],
     failed: false,
     ...members,
   };

@@ -33,7 +33,10 @@ const TOOLS = {
   swells: [tool('swell')],
   grows: [tool('first')],
   visits: [tool('visit'), tool('finish'), tool('die'), tool('visit-script')],
-  asks: [tool('ask-and-die'), tool('ask-deaf'), tool('write', { annotations: { destructiveHint: true } })],
+  asks: [
+    ...['ask-and-die', 'ask-deaf', 'ask', 'ask-nobody', 'ask-and-withdraw', 'withdraw'].map((name) => tool(name)),
+    tool('write', { annotations: { destructiveHint: true } }),
+  ],
 };
 let tools = TOOLS[manner] ?? TOOLS.good;
 let cancelled = 0;
@@ -65,6 +68,25 @@ const ask = () => {
   say({ id: 'asked', method: 'elicitation/create', params });
 };
 
+/** Asks for what is given, and does with the answer what is said. */
+let forms = 0;
+const askFor = (params, answered) => {
+  const asked = `form-${++forms}`;
+  say({ id: asked, method: 'elicitation/create', params });
+  answers.set(asked, answered);
+  return asked;
+};
+const formOf = ({ arguments: { message = 'Who?', schema } = {} }) => ({
+  message,
+  requestedSchema: schema ?? {
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 1 } },
+    required: ['name'],
+  },
+});
+/** The request that is taken back by `withdraw`, and what is done then. */
+let withdraw = () => {};
+
 /** Asks people to go to an address, and answers the call with what they said. */
 let visits = 0;
 const visit = (id, url) => {
@@ -88,6 +110,23 @@ const CALLS = {
     setTimeout(() => process.exit(3), 300);
   },
   'ask-deaf': () => ask(),
+  ask: (id, params) => void askFor(formOf(params), (answer) => say({ id, result: text(JSON.stringify(answer)) })),
+  // When it asks, nobody waits for anything of it.
+  'ask-nobody': (_id, params) => {
+    setTimeout(() => askFor(formOf(params), () => {}), 100);
+    return text('later');
+  },
+  'ask-and-withdraw': (id, params) => {
+    const requestId = askFor(formOf(params), () => {});
+    withdraw = () => {
+      say({ method: 'notifications/cancelled', params: { requestId, reason: 'no longer needed' } });
+      say({ id, result: text('withdrawn') });
+    };
+  },
+  withdraw: () => {
+    withdraw();
+    return text('done');
+  },
   hang: () => undefined,
   die: () => process.exit(3),
   deep: (id) =>
@@ -115,14 +154,15 @@ const CALLS = {
   count: () => text(`${made} made, ${cancelled} cancelled`),
   environment: () => text(JSON.stringify(process.env)),
   nag: (id) => {
-    let declined = 0;
+    let [declined, left] = [0, 20];
     for (let at = 0; at < 20; at++) {
       const requestedSchema = { type: 'object', properties: {} };
       const asked = `question-${at}`;
       say({ id: asked, method: 'elicitation/create', params: { message: asked, requestedSchema } });
       answers.set(asked, ({ action }) => {
         if (action === 'decline') declined += 1;
-        if (declined === 12) say({ id, result: text(`${declined} declined`) });
+        left -= 1;
+        if (left === 0) say({ id, result: text(`${declined} declined`) });
       });
     }
   },
@@ -153,6 +193,10 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     const given = CALLS[params.name] ? CALLS[params.name](id, params) : text('worked');
     if (given) say({ id, result: given });
     return;
+  }
+  if (method === 'resources/read') {
+    const read = (answer) => say({ id, result: { contents: [{ uri: params.uri, text: JSON.stringify(answer) }] } });
+    return void askFor(formOf({}), read);
   }
   const answer = ANSWERS[method];
   say(answer ? { id, result: answer() } : { id, error: { code: -32601, message: 'unknown' } });

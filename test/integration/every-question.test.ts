@@ -22,14 +22,19 @@ interface Kind {
   readonly yes: (params: { permissions?: unknown }) => unknown;
   /** What the model is told when nobody said yes. */
   readonly refused: RegExp;
+  /** What the model is told where nobody is there; of what a server asks it is told by the server. */
+  readonly unattended?: RegExp;
   readonly turn?: object;
   readonly servers?: object;
+  /** What asks is a process of ours: it is gone with the server. */
+  readonly isPassing?: true;
 }
 
 const PLAN = { collaborationMode: { mode: 'plan', settings: { model: 'scripted-model' } } };
 
 const DEMO = fileURLToPath(new URL('../../conformance/kit/mcp-server.mjs', import.meta.url));
 const SERVERS = { demo: { command: process.execPath, args: [DEMO] } };
+const ASKING = { demo: { ...SERVERS.demo, tools: { ask: { approval_mode: 'approve' } } } };
 
 const KINDS: readonly Kind[] = [
   {
@@ -74,9 +79,22 @@ const KINDS: readonly Kind[] = [
     refused: /nobody is there|expired/,
     servers: SERVERS,
   },
+  {
+    name: 'what an MCP server asks',
+    method: 'mcpServer/elicitation/request',
+    flag: 'waitingOnApproval',
+    use: () => ['mcp__demo__ask', {}],
+    yes: () => ({ action: 'accept', content: { name: 'Ann' } }),
+    refused: /"decline/,
+    unattended: /"decline/,
+    servers: ASKING,
+    isPassing: true,
+  },
 ];
 
-describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refused, turn = {}, servers = {} }) => {
+describe.each(KINDS)('a question about $name', (kind) => {
+  const { method, flag, use, yes, refused, unattended = /nobody is there/, turn = {}, servers = {} } = kind;
+
   async function setting(options: StartOptions = {}) {
     const clock = new ManualClock();
     const config = { mcp_servers: servers, ...options.config };
@@ -173,7 +191,7 @@ describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refuse
     const { rig } = await abandoned({ config: { unattended: 'decline' } });
     await rig.model.received(2);
     expect(rig.outputs()[0]).toMatch(refused);
-    expect(rig.outputs()[0]).toMatch(/nobody is there/);
+    expect(rig.outputs()[0]).toMatch(unattended);
   });
 
   test('expires as a refusal, and is told to be over', async () => {
@@ -185,19 +203,22 @@ describe.each(KINDS)('a question about $name', ({ method, flag, use, yes, refuse
     expect(rig.outputs()[0]).toMatch(refused);
   });
 
-  test.each(['a polite stop', 'a kill'])('stands over %s, and its answer goes on with the turn', async (how) => {
-    const { rig, call } = await setting();
-    const { turnId, question } = await rig.ask(call, turn);
-    await rig.client.settled();
-    if (how === 'a polite stop') await rig.server.restart();
-    const server = how === 'a kill' ? await rig.server.afterKill() : rig.server;
-    const client = await server.connect();
-    const { thread } = await client.request('thread/resume', { threadId: rig.threadId });
-    expect(thread.status).toEqual({ type: 'active', activeFlags: [flag] });
-    const again = await client.asked();
-    expect(again.params).toEqual(question.params);
-    again.answer(yes(again.params));
-    expect((await completed(client, turnId)).status).toBe('completed');
-    expect(rig.outputs()[0]).not.toMatch(refused);
-  });
+  test.skipIf(kind.isPassing).each(['a polite stop', 'a kill'])(
+    'stands over %s, and its answer goes on with the turn',
+    async (how) => {
+      const { rig, call } = await setting();
+      const { turnId, question } = await rig.ask(call, turn);
+      await rig.client.settled();
+      if (how === 'a polite stop') await rig.server.restart();
+      const server = how === 'a kill' ? await rig.server.afterKill() : rig.server;
+      const client = await server.connect();
+      const { thread } = await client.request('thread/resume', { threadId: rig.threadId });
+      expect(thread.status).toEqual({ type: 'active', activeFlags: [flag] });
+      const again = await client.asked();
+      expect(again.params).toEqual(question.params);
+      again.answer(yes(again.params));
+      expect((await completed(client, turnId)).status).toBe('completed');
+      expect(rig.outputs()[0]).not.toMatch(refused);
+    },
+  );
 });

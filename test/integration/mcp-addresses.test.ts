@@ -41,6 +41,7 @@ test.each([
     ...{ threadId, turnId: null, serverName: 'tickets', environmentId: null, _meta: null },
     ...{ mode: 'url', url: 'https://tickets.example/sign-in?state=1', elicitationId: 'visit-1' },
     message: 'Sign in to see your tickets',
+    heddle: expect.objectContaining({ itemId: null, nonce: expect.any(String), expiresAt: expect.any(Number) }),
   });
   expect(client.news('thread/status/changed').at(-1)).toMatchObject({
     status: { type: 'active', activeFlags: ['waitingOnApproval'] },
@@ -67,7 +68,7 @@ test('time that runs out declines', async () => {
   await client.notified('serverRequest/resolved', ({ requestId }) => requestId === question.id);
 });
 
-test('the last one who could answer leaves: declined; another one still can', async () => {
+test('who could answer leaves: another one still can, and with nobody there it stands for who comes', async () => {
   const { server, client, threadId } = await started();
   const other = await server.connect({ experimentalApi: true });
   await other.request('thread/resume', { threadId });
@@ -81,7 +82,10 @@ test('the last one who could answer leaves: declined; another one still can', as
   const alone = call(third, threadId, 'visit');
   await other.asked(({ elicitationId }) => elicitationId === 'visit-2');
   other.wire.end();
-  expect(await told(alone)).toEqual({ action: 'decline' });
+  const late = await server.connect({ experimentalApi: true });
+  await late.request('thread/resume', { threadId });
+  (await late.asked()).answer({ action: 'accept' });
+  expect(await told(alone)).toEqual({ action: 'accept' });
 });
 
 test('the server that asked is gone: over, and the call has failed', async () => {

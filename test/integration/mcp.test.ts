@@ -123,7 +123,7 @@ describe('a question of a server', () => {
     expect(client.news('thread/status/changed').at(-1)).toMatchObject({ status: { type: 'idle' } });
   });
 
-  test('is not one of a client that has left the thread, but of the others; of nobody, it is declined', async () => {
+  test('is not one of a client that has left the thread, but of the others; of nobody, it waits', async () => {
     const { server, client, threadId } = await started();
     const other = await server.connect({ experimentalApi: true });
     await other.request('thread/resume', { threadId });
@@ -136,10 +136,13 @@ describe('a question of a server', () => {
     const again = call(client, threadId, 'ask');
     await other.asked();
     await other.request('thread/unsubscribe', { threadId });
-    expect(JSON.parse((await again).content[0].text)).toEqual({ action: 'decline' });
+    await client.request('thread/resume', { threadId });
+    const kept = await client.asked(({ heddle }) => heddle.approvalId !== question.params.heddle.approvalId);
+    kept.answer({ action: 'cancel' });
+    expect(JSON.parse((await again).content[0].text)).toEqual({ action: 'cancel' });
   });
 
-  test('is declined when the last client leaves, and shown to one who joins', async () => {
+  test('is shown to one who joins', async () => {
     const { server, client, threadId } = await started();
     const calling = call(client, threadId, 'ask');
     await client.asked();
@@ -215,6 +218,28 @@ describe('a tool that the model calls', () => {
     await client.notified(STATUS, (params) => params.threadId === other && params.status === 'ready');
     await completed(client, await startTurn(client, other, 'call mcp__demo__write {"text":"two"}'));
     expect(await mcpItem(client, other)).toMatchObject({ status: 'completed' });
+  });
+
+  test.each([
+    ['a thread has brought', { mine: demo }, 'mine'],
+    ['a thread has in place of one that is configured', { demo: { ...demo, env: { OTHER: 'yes' } } }, 'demo'],
+  ])('is not offered to be accepted for good for a server that %s', async (_, servers, name) => {
+    const { client, server } = await started();
+    const config = { mcp_servers: servers };
+    const threadId = await startThread(client, { cwd: server.workspace, approvalPolicy: 'on-request', config });
+    await client.notified(
+      STATUS,
+      (params) => params.threadId === threadId && params.name === name && params.status === 'ready',
+    );
+    const turnId = await startTurn(client, threadId, `call mcp__${name}__write {"text":"one"}`);
+    const question = await client.asked();
+    expect(question.params._meta.persist).toEqual(['session']);
+    const [pending] = (await client.request('approval/pending', {})).data;
+    expect(pending.availableDecisions).toEqual(['accept', 'acceptForSession', 'decline', 'cancel']);
+    question.answer({ action: 'accept', content: {}, _meta: { persist: 'always' } });
+    expect((await client.notified('warning')).message).toContain('to remember it in a way that was not offered');
+    await completed(client, turnId);
+    expect(await mcpItem(client, threadId)).toMatchObject({ status: 'completed' });
   });
 
   test('is refused under never, and allowed by the configuration', async () => {

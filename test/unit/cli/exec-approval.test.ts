@@ -1,6 +1,6 @@
 // How `heddle exec` answers questions: only a clear yes of a person is one.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { commandApproval, elicitationRequest, fileChangeApproval } from '../../../src/approvals/requests.ts';
 import { type Asking, createApprovals } from '../../../src/cli/exec-approval.ts';
 
@@ -194,11 +194,134 @@ test.each([
   expect(screen).not.toContain('\u001b');
 });
 
-test('what an MCP server itself asks can only be declined', async () => {
-  const { shown, approvals, answerServer } = stage(['y', 'n']);
-  expect(await answerServer(SERVER_QUESTION)).toEqual({ action: 'decline', content: null });
-  expect(shown.join('\n')).toContain('Which one?');
-  expect(approvals.hasRefused()).toBe(true);
+describe('what an MCP server itself asks', () => {
+  const FORM = {
+    ...SERVER_QUESTION,
+    requestedSchema: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', title: 'Your name\u001b[8m', description: 'As on the card', minLength: 2 },
+        mail: { type: 'string', format: 'email' },
+        when: { type: 'string', format: 'date', default: '2026-01-31' },
+        count: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+        price: { type: 'number' },
+        gift: { type: 'boolean', default: true },
+        size: {
+          type: 'string',
+          oneOf: [
+            { const: 's', title: 'Small' },
+            { const: 'l', title: 'Large' },
+          ],
+        },
+        colours: { type: 'array', minItems: 1, items: { type: 'string', enum: ['red', 'green', 'blue'] } },
+        extras: {
+          type: 'array',
+          items: {
+            anyOf: [
+              { const: 'w', title: 'Wrapping' },
+              { const: 'c', title: 'Card' },
+            ],
+          },
+        },
+        note: { type: 'string', default: 'none' },
+      },
+      required: ['name', 'count', 'size', 'colours'],
+    },
+  };
+
+  test('is filled in field by field, each until it fits, and sent when it was shown once more', async () => {
+    const typed = [
+      'y',
+      ...['', 'A', 'Ann Lee'],
+      ...['nobody', 'ann@example.com'],
+      ...['31.1.2026', '2026-02-30', ''],
+      ...['six', '1.5', '9', '3'],
+      ...['1,5', '1.5'],
+      ...['maybe', 'n'],
+      ...['medium', 'large'],
+      ...['red, yellow', '1, blue'],
+      '',
+      '-',
+    ];
+    const { shown, approvals, answerServer } = stage([...typed, 'perhaps', 'y']);
+    expect(await answerServer(FORM)).toEqual({
+      action: 'accept',
+      content: {
+        ...{ name: 'Ann Lee', mail: 'ann@example.com', when: '2026-01-31', count: 3, price: 1.5, gift: false },
+        ...{ size: 'l', colours: ['red', 'blue'] },
+      },
+    });
+    expect(approvals.hasRefused()).toBe(false);
+    const screen = shown.join('\n');
+    for (const part of [
+      'The MCP server tickets\\u001b[8m asks:',
+      'Which one?',
+      'Your name\\u001b[8m (name): text, at least 2 characters, needed',
+      'As on the card',
+      'count: a whole number, 1 to 5, needed; suggested: 2',
+      '2) Large (l)',
+      'it is needed',
+      'it has to be an email address',
+      'it has to be a date such as 2026-01-31',
+      'it has to be at most 5',
+      'each has to be one of those that are offered',
+      'This would be sent to the server:',
+      'gift: no',
+      'size: Large',
+    ])
+      expect(screen).toContain(part);
+    expect(screen).not.toContain('\u001b');
+  });
+
+  test('can be filled in again, with what was typed as a suggestion', async () => {
+    const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } };
+    const { shown, answerServer } = stage(['y', 'Ann', 'e', '', 'y']);
+    expect(await answerServer({ ...FORM, requestedSchema })).toEqual({ action: 'accept', content: { name: 'Ann' } });
+    expect(shown).toContain('name [Ann] (- for nothing): ');
+  });
+
+  test.each([
+    ['at the first question', ['n'], 'decline'],
+    ['at the first question', ['c'], 'cancel'],
+    ['after it was filled in', ['y', 'Ann', 'n'], 'decline'],
+    ['after it was filled in', ['y', 'Ann', 'c'], 'cancel'],
+    ['because nothing more is typed', ['y'], 'decline'],
+  ])('is refused %s: %j is %s', async (_, typed, action) => {
+    const requestedSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
+    const { approvals, answerServer } = stage(typed);
+    expect(await answerServer({ ...FORM, requestedSchema })).toEqual({ action, content: null });
+    expect(approvals.hasRefused()).toBe(true);
+  });
+
+  test('is a plain yes where there is nothing to fill in', async () => {
+    const { answerServer } = stage(['y']);
+    expect(await answerServer(SERVER_QUESTION)).toEqual({ action: 'accept', content: {} });
+  });
+
+  test('is declined without anybody there', async () => {
+    const { shown, answerServer } = stage(undefined);
+    expect(await answerServer(FORM)).toEqual({ action: 'decline', content: null });
+    expect(shown.join('\n')).toContain('nobody is here to ask');
+  });
+
+  test('fits a narrow terminal', async () => {
+    const { shown, answerServer } = stage(['n'], 24);
+    await answerServer(FORM);
+    for (const line of shown) expect(line.length).toBeLessThanOrEqual(31);
+  });
+
+  test('as an address shows all of it, and where it leads', async () => {
+    const { requestedSchema: _, ...question } = FORM;
+    const url = 'https://tickets.example@evil.example:8443/a\u202e?next=https://tickets.example';
+    const { shown, answerServer } = stage(['y']);
+    expect(await answerServer({ ...question, mode: 'url', url, elicitationId: 'e' })).toEqual({
+      ...{ action: 'accept', content: {} },
+    });
+    const screen = shown.join('\n');
+    expect(screen).toContain('It leads to evil.example:8443');
+    expect(screen).toContain('nothing is opened for you');
+    expect(screen).not.toContain('\u202e');
+  });
 });
 
 test('without anybody to ask a call of a tool is declined, and named', async () => {

@@ -1,7 +1,7 @@
-// Questions of servers: which may be asked, and which answers count.
+// Questions of servers: which may be asked.
 
 import { describe, expect, test } from 'vitest';
-import { readElicitation, readElicitationAnswer } from '../../../src/mcp/elicitation.ts';
+import { readElicitation } from '../../../src/mcp/elicitation.ts';
 
 const requestedSchema = {
   type: 'object' as const,
@@ -10,6 +10,8 @@ const requestedSchema = {
 };
 const form = { mode: 'form' as const, message: 'Who?', requestedSchema };
 const url = { mode: 'url' as const, message: 'Go there', url: 'https://example.com/a', elicitationId: 'e1' };
+
+const levels = (count: number): unknown => (count === 0 ? 0 : [levels(count - 1)]);
 
 describe('a question', () => {
   test('is a form unless it says that it is an address', () => {
@@ -22,39 +24,10 @@ describe('a question', () => {
     ['with a schema of no object', { message: 'x', requestedSchema: { type: 'string' } }],
     ['with an address that no browser opens', { ...url, url: 'javascript:alert(1)' }],
     ['with a file as its address', { ...url, url: 'file:///etc/passwd' }],
+    ['with levels without end', { message: 'x', requestedSchema: { ...requestedSchema, deep: levels(200) } }],
     ['that is too long', { message: 'x'.repeat(300_000), requestedSchema }],
     ['that is nothing', null],
   ])('%s is none', (_, params) => {
     expect(readElicitation(params)).toBeUndefined();
-  });
-});
-
-describe('an answer', () => {
-  test.each([
-    ['accepts with what was asked for', { action: 'accept', content: { name: 'A', age: 3, ok: true, tags: ['x'] } }],
-    ['declines', { action: 'decline' }],
-    ['cancels', { action: 'cancel' }],
-  ])('%s', (_, answer) => {
-    expect(readElicitationAnswer(form, answer)).toEqual(answer);
-  });
-
-  test('gives back no field that was not asked for', () => {
-    const content = { name: 'A', secret: 's', age: null };
-    expect(readElicitationAnswer(form, { action: 'accept', content })).toEqual({
-      action: 'accept',
-      content: { name: 'A' },
-    });
-    expect(readElicitationAnswer(form, { action: 'decline', content })).toEqual({ action: 'decline' });
-    expect(readElicitationAnswer(url, { action: 'accept', content })).toEqual({ action: 'accept' });
-  });
-
-  test.each([
-    ['without a required field', { action: 'accept', content: { age: 3 } }],
-    ['with a field of another type', { action: 'accept', content: { name: 'A', age: 'three' } }],
-    ['with an object as a value', { action: 'accept', content: { name: {} } }],
-    ['with an action of its own', { action: 'ok', content: { name: 'A' } }],
-    ['of no shape', 'accept'],
-  ])('%s is none', (_, answer) => {
-    expect(readElicitationAnswer(form, answer)).toBeUndefined();
   });
 });

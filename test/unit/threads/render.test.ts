@@ -23,6 +23,8 @@ const context = (members: Partial<RenderContext> = {}): RenderContext => ({
   item: () => undefined,
   requestIdOf: () => undefined,
   readState: () => ({ firstUnread: null, revision: 'r' }),
+  status: () => ({ type: 'idle' }),
+  asideFlags: () => [],
   ...members,
 });
 

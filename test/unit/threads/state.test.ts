@@ -24,7 +24,10 @@ import {
   wholeTurn,
 } from '../../harness/history-events.ts';
 
-const start: LiveThread = { meta: threadMeta('thread-1'), head: 1, turn: null, view: UNKNOWN_VIEW };
+const start: LiveThread = {
+  ...{ meta: threadMeta('thread-1'), head: 1, turn: null },
+  ...{ asides: new Map(), view: UNKNOWN_VIEW },
+};
 
 function threadAfter(...events: ThreadEvent[]): LiveThread {
   return events.reduce((thread, event) => {
@@ -106,9 +109,20 @@ describe('the status', () => {
     expect(statusOf(threadAfter(turnStarted('t')))).toEqual({ type: 'active', activeFlags: [] });
     const waiting = [turnStarted('t'), itemStarted('t', answer('a')), asked('p', 'a')];
     expect(statusOf(threadAfter(...waiting))).toEqual({ type: 'active', activeFlags: ['waitingOnApproval'] });
-    expect(waitingFlags(threadAfter(...waiting, asked('q', 'a'), resolved('p')).turn)).toEqual(['waitingOnApproval']);
-    expect(waitingFlags(threadAfter(...waiting, resolved('p')).turn)).toEqual([]);
+    expect(waitingFlags(threadAfter(...waiting, asked('q', 'a'), resolved('p')))).toEqual(['waitingOnApproval']);
+    expect(waitingFlags(threadAfter(...waiting, resolved('p')))).toEqual([]);
     expect(statusOf(threadAfter(...wholeTurn('t')))).toEqual({ type: 'idle' });
+  });
+
+  test('is waiting while a question stands that belongs to no turn, whatever turns begin and end meanwhile', () => {
+    const aside = { ...asked('p', ''), turnId: '' } as ThreadEvent;
+    const over = { ...resolved('p'), turnId: '' } as ThreadEvent;
+    const waiting = { type: 'active', activeFlags: ['waitingOnApproval'] };
+    expect(statusOf(threadAfter(aside))).toEqual(waiting);
+    expect(statusOf(threadAfter(aside, turnStarted('t')))).toEqual(waiting);
+    expect(statusOf(threadAfter(aside, ...wholeTurn('t')))).toEqual(waiting);
+    expect(statusOf(threadAfter(aside, turnStarted('t'), over))).toEqual({ type: 'active', activeFlags: [] });
+    expect(statusOf(threadAfter(aside, over))).toEqual({ type: 'idle' });
   });
 
   test('is an error after a turn that failed, until the next begins', () => {
