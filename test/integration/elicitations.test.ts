@@ -226,7 +226,7 @@ describe('in a turn', () => {
 
   test('is not over with the turn where a client asked for it', async () => {
     const { client, threadId } = await started();
-    const turnId = await startTurn(client, threadId, 'stream 100000');
+    const turnId = await startTurn(client, threadId, 'hang');
     const calling = call(client, threadId, 'ask');
     const question = await client.asked();
     expect(question.params.turnId).toBe(null);
@@ -241,7 +241,7 @@ describe('in a turn', () => {
 
   test('is over with the turn where no call asked for it', async () => {
     const { client, threadId } = await started();
-    const turnId = await startTurn(client, threadId, 'call mcp__forms__ask-nobody {}\nstream 100000', FREE);
+    const turnId = await startTurn(client, threadId, 'call mcp__forms__ask-nobody {}\n\nhang', FREE);
     const question = await client.asked();
     expect(question.params).toMatchObject({ turnId, heddle: { itemId: null } });
     await client.request('turn/interrupt', { threadId, turnId });
@@ -282,7 +282,7 @@ describe('a client that asked for it', () => {
 });
 
 describe('a stop of the server', () => {
-  const after = (server: RunningApp) => ({
+  const stopped = (server: RunningApp) => ({
     'a kill': () => server.afterKill(),
     'a polite stop': async () => {
       await server.restart();
@@ -297,7 +297,7 @@ describe('a stop of the server', () => {
     const question = await client.asked();
     const [pending] = await pendingOf(client);
     const seq = client.transcript.findLast((each) => each.seq !== undefined)!.seq;
-    const next = await after(server)[how]();
+    const next = await stopped(server)[how]();
     const late = await next.connect({ experimentalApi: true });
     expect(await pendingOf(late)).toEqual([]);
     const { thread, pendingApprovals } = await late.request('thread/resume', { threadId, afterEventSeq: seq });
@@ -319,7 +319,7 @@ describe('a stop of the server', () => {
     void call(client, threadId, 'ask').catch(() => {});
     await client.asked();
     const [pending] = await pendingOf(client);
-    const next = await after(server)[how]();
+    const next = await stopped(server)[how]();
     const late = await next.connect({ experimentalApi: true });
     expect(await pendingOf(late)).toEqual([]);
     await refusedAsEnded(late, pending!, how === 'a kill');
