@@ -5,7 +5,9 @@ import { constants } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { AppError, codeOf, messageOf } from '../base/errors.ts';
 import { covering, type Inherited, withNothing } from './descriptors.ts';
-import { MARK_VARIABLE, startOf } from './processes.ts';
+import type { LimitMark } from './limit.ts';
+import { MARK_VARIABLE } from './marks.ts';
+import { startOf } from './processes.ts';
 
 export interface LaunchSpec {
   /** The file to start, and what the program is told as its own name and arguments. */
@@ -16,6 +18,8 @@ export interface LaunchSpec {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly mark: string;
+  /** Nothing that it starts can get away from it, so that the mark in its environment will do. */
+  readonly isContained: boolean;
   /** A session and group of its own from the start: signals for our terminal do not reach it, ours reach all of it. */
   readonly isDetached: boolean;
   readonly stdio: readonly Inherited[];
@@ -67,28 +71,30 @@ export type StartElsewhere = (order: Order) => Promise<Launched | Refusal> | und
  * Settles when the program runs. Rejects as *notFound*, *invalid* or *unavailable*. It is started elsewhere if that can be: there
  * a fork takes a third of the time that it takes here, and stops nobody's work.
  */
-export async function launch(spec: LaunchSpec, elsewhere: StartElsewhere): Promise<Launched> {
+export async function launch(spec: LaunchSpec, elsewhere: StartElsewhere, limitMark: LimitMark): Promise<Launched> {
   const order = orderOf(spec);
   const answer = order ? await elsewhere(order) : undefined;
   if (answer && 'pid' in answer) return answer;
   if (answer && !answer.isHelpers)
     throw startError(Object.assign(new Error(answer.message), { code: answer.code }), spec.name);
-  return launchHere(spec);
+  return launchHere(spec, limitMark);
 }
 
-function launchHere(spec: LaunchSpec): Promise<Launched> {
+function launchHere(spec: LaunchSpec, limitMark: LimitMark): Promise<Launched> {
+  const fork = () =>
+    withNothing((nothing) =>
+      spawn(spec.file, spec.argv.slice(1), {
+        argv0: spec.argv[0],
+        cwd: spec.cwd,
+        env: marked(spec),
+        detached: spec.isDetached,
+        stdio: covering(spec.stdio, spec.covered, nothing),
+      }),
+    );
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => reject(startError(error, spec.name));
     try {
-      const process = withNothing((nothing) =>
-        spawn(spec.file, spec.argv.slice(1), {
-          argv0: spec.argv[0],
-          cwd: spec.cwd,
-          env: marked(spec),
-          detached: spec.isDetached,
-          stdio: covering(spec.stdio, spec.covered, nothing),
-        }),
-      );
+      const process = spec.isContained ? fork() : limitMark.around(spec.mark, fork);
       process.once('error', fail);
       process.once('spawn', () => {
         process.off('error', fail);

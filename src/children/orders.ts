@@ -5,7 +5,8 @@ import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { type Deferred, deferred } from '../base/signals.ts';
 import type { ChildExit, Launched, Order, Refusal } from './launch.ts';
-import { MARK_VARIABLE, startOf } from './processes.ts';
+import { MARK_VARIABLE } from './marks.ts';
+import { startOf } from './processes.ts';
 import { endTree, killGroup } from './tree.ts';
 
 /** A pipe that may keep this process alive or not. */
@@ -21,6 +22,7 @@ interface Asked {
 
 type Told =
   | { readonly ready: true }
+  | { readonly unmarked: string }
   | { readonly id: number; readonly pid: number; readonly start: string }
   | { readonly id: number; readonly refusal: Refusal }
   | { readonly id: number; readonly code: number | null; readonly signal: NodeJS.Signals | null };
@@ -33,6 +35,14 @@ const GO_ON_MS = 500;
 
 /** Characters of an unintelligible line that are logged. */
 const SHOWN = 200;
+
+export interface OrdersParts {
+  /** Continues the helper if it has been stopped: what it has started may do that, being of the same user. */
+  readonly goOn: () => void;
+  /** The helper cannot set the mark in the limit, or not any more. */
+  readonly unmarked: (reason: string) => void;
+  readonly log: Log;
+}
 
 /** Undefined: something else than the helper's own code wrote the line, e.g. the runtime that it runs on. */
 function read(line: string): Told | undefined {
@@ -49,16 +59,17 @@ export class Orders {
   readonly #input: Writable;
   readonly #output: Held;
   readonly #goOn: () => void;
+  readonly #unmarked: (reason: string) => void;
   readonly #asked = new Map<number, Asked>();
   #calling: NodeJS.Timeout | undefined;
   #count = 0;
   #rest = '';
   #isReady = false;
 
-  /** `goOn` continues the helper if it has been stopped: what it has started may do that, being of the same user. */
-  constructor(input: Writable, output: Readable, goOn: () => void, log: Log) {
+  constructor(input: Writable, output: Readable, { goOn, unmarked, log }: OrdersParts) {
     this.#input = input;
     this.#goOn = goOn;
+    this.#unmarked = unmarked;
     this.#output = output as Held;
     this.#output.unref();
     output.setEncoding('utf8');
@@ -116,6 +127,10 @@ export class Orders {
   #take(told: Told): void {
     if ('ready' in told) {
       this.#isReady = true;
+      return;
+    }
+    if ('unmarked' in told) {
+      this.#unmarked(told.unmarked);
       return;
     }
     const asked = this.#asked.get(told.id);

@@ -1,11 +1,9 @@
-// What runs on this machine, as far as ending process trees needs it: parents, groups, sessions and environment marks.
+// What runs on this machine, as far as ending process trees needs it: parents, groups, sessions and marks.
 
 import { execFile } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
-/** The environment variable that every child of this program carries, and so every descendant that keeps its environment. */
-export const MARK_VARIABLE = 'HEDDLE_CHILD';
+import { MARK_VARIABLE, markInLimits } from './marks.ts';
 
 export interface RunningProcess {
   readonly pid: number;
@@ -16,64 +14,77 @@ export interface RunningProcess {
   readonly started: string;
   /** The program's short name. */
   readonly name: string;
+  /** The whole of a mark that was looked for. */
+  readonly mark?: string | undefined;
+}
+
+export interface MarkSearch {
+  /** What the marks begin with. */
+  readonly prefix: string;
+  /** Start of the first process that may have one; undefined: any may. Looking for marks is what a look costs most. */
+  readonly since?: string | undefined;
+  /** Told of each process with such a mark once it is found: what lives for less than a whole look can be met only now. */
+  readonly met?: ((one: RunningProcess) => void) | undefined;
 }
 
 /** How many processes are looked at before other work of this program gets its turn. */
 const SLICE = 64;
+/** Listings of one look: where programs end all the time, one more would always be due. */
+const LISTINGS = 16;
 
-/** Every process that has not ended; what has ended and merely waits to be collected by its parent is left out. */
-export async function runningProcesses(): Promise<readonly RunningProcess[]> {
-  if (process.platform !== 'linux') return processesByPs();
+/**
+ * Every process that has not ended; what has ended and merely waits to be collected by its parent is left out. What had ended
+ * once its turn came may have started something that was not listed: then it is listed again, and what is new is looked at.
+ */
+export async function runningProcesses(search?: MarkSearch): Promise<readonly RunningProcess[]> {
+  if (process.platform !== 'linux') return processesByPs(search);
   const found: RunningProcess[] = [];
+  const seen = new Set<string>();
   let looked = 0;
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const one = linuxProcess(Number(name));
-    if (one) found.push(one);
-    looked += 1;
-    if (looked % SLICE === 0) await nextTurn();
+  for (let listings = 0, isWhole = false; !isWhole && listings < LISTINGS; listings += 1) {
+    isWhole = true;
+    // The youngest first: they are those that may be gone soon.
+    for (const name of readdirSync('/proc').reverse()) {
+      if (seen.has(name) || !/^\d+$/.test(name)) continue;
+      seen.add(name);
+      const { one, hasEnded } = linuxProcess(Number(name), search);
+      if (one) found.push(one);
+      if (hasEnded) isWhole = false;
+      looked += 1;
+      if (looked % SLICE === 0) await nextTurn();
+    }
   }
   return found;
 }
 
 /** When a process started, or undefined if it has ended or this system does not tell cheaply. */
 export function startOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? linuxProcess(pid)?.started : undefined;
+  return process.platform === 'linux' ? linuxProcess(pid).one?.started : undefined;
 }
 
-/** The pids among `candidates` whose environment carries a mark that begins with `mark`. */
-export async function markedProcesses(mark: string, candidates: readonly number[]): Promise<ReadonlySet<number>> {
-  return new Set((await marksOf(mark, candidates)).keys());
+/** Not told of a process that has ended; one may also end while it is looked at. */
+function linuxProcess(pid: number, search?: MarkSearch): { one?: RunningProcess; hasEnded: boolean } {
+  const one = processIn(pid, textOf(`/proc/${pid}/stat`));
+  if (!one) return { hasEnded: true };
+  if (!search || isOlder(one.started, search.since)) return { one, hasEnded: false };
+  const limits = textOf(`/proc/${pid}/limits`);
+  const mark = markInLimits(limits, search.prefix) ?? markInEnvironment(pid, search.prefix);
+  if (mark === undefined) return { one, hasEnded: limits === '' };
+  const marked = { ...one, mark };
+  search.met?.(marked);
+  return { one: marked, hasEnded: false };
 }
 
-/** The marks that begin with `prefix`, by the pids among `candidates` whose environment carries them. */
-export async function marksOf(prefix: string, candidates: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  if (process.platform !== 'linux') return marksByPs(prefix);
-  const wanted = Buffer.from(`${MARK_VARIABLE}=${prefix}`);
-  const marks = new Map<number, string>();
-  let looked = 0;
-  for (const pid of candidates) {
-    const environment = readQuietly(`/proc/${pid}/environ`);
-    const at = environment?.indexOf(wanted) ?? -1;
-    if (environment && at >= 0) {
-      const end = environment.indexOf(0, at);
-      marks.set(pid, environment.toString('latin1', at + MARK_VARIABLE.length + 1, end < 0 ? undefined : end));
-    }
-    looked += 1;
-    if (looked % SLICE === 0) await nextTurn();
-  }
-  return marks;
-}
+/** On Linux these are ticks since the machine has started; what is not told compares with nothing. */
+const isOlder = (started: string, since: string | undefined): boolean => Number(started) < Number(since || Number.NaN);
 
-function linuxProcess(pid: number): RunningProcess | undefined {
-  const stat = statOf(pid);
-  if (stat === undefined) return undefined;
+function processIn(pid: number, stat: string): RunningProcess | undefined {
   // The name stands in parentheses and may hold anything, parentheses and blanks too.
   const open = stat.indexOf('(');
   const close = stat.lastIndexOf(')');
   const fields = stat.slice(close + 2).split(' ');
   const [state, parent, group, session] = fields;
-  if (state === undefined || state === 'Z' || state === 'X') return undefined;
+  if (session === undefined || state === 'Z' || state === 'X') return undefined;
   return {
     pid,
     parent: Number(parent),
@@ -84,17 +95,25 @@ function linuxProcess(pid: number): RunningProcess | undefined {
   };
 }
 
-/** More than such a line can be. */
-const line = Buffer.alloc(4_096);
+function markInEnvironment(pid: number, prefix: string): string | undefined {
+  const environment = readQuietly(`/proc/${pid}/environ`);
+  const at = environment?.indexOf(`${MARK_VARIABLE}=${prefix}`, 0, 'latin1') ?? -1;
+  if (!environment || at < 0) return undefined;
+  const end = environment.indexOf(0, at);
+  return environment.toString('latin1', at + MARK_VARIABLE.length + 1, end < 0 ? undefined : end);
+}
 
-/** Read with three calls of the system: a look through the table reads hundreds. */
-function statOf(pid: number): string | undefined {
+/** More than one of the texts can be. */
+const piece = Buffer.alloc(4_096);
+
+/** A short text, read with three calls of the system, since a look reads hundreds; empty for what is not there any more. */
+function textOf(path: string): string {
   let file: number | undefined;
   try {
-    file = openSync(`/proc/${pid}/stat`, 'r');
-    return line.toString('latin1', 0, readSync(file, line));
+    file = openSync(path, 'r');
+    return piece.toString('latin1', 0, readSync(file, piece));
   } catch {
-    return undefined;
+    return '';
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -109,20 +128,25 @@ function readQuietly(path: string): Buffer | undefined {
   }
 }
 
-async function processesByPs(): Promise<readonly RunningProcess[]> {
+async function processesByPs(search: MarkSearch | undefined): Promise<readonly RunningProcess[]> {
   const lines = await ps(['-axo', 'pid=,ppid=,pgid=,stat=,lstart=,comm=']);
+  const marks = search ? await marksByPs(search.prefix) : undefined;
   const found: RunningProcess[] = [];
   for (const line of lines) {
     const fields = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/.exec(line);
     if (!fields || fields[4]?.startsWith('Z')) continue;
-    found.push({
-      pid: Number(fields[1]),
+    const pid = Number(fields[1]);
+    const one = {
+      pid,
       parent: Number(fields[2]),
       group: Number(fields[3]),
       session: 0, // not told by this ps; groups, parents and marks have to do
       started: fields[5] ?? '',
       name: fields[6]?.split('/').at(-1) ?? '',
-    });
+      mark: marks?.get(pid),
+    };
+    found.push(one);
+    if (one.mark !== undefined) search?.met?.(one);
   }
   return found;
 }

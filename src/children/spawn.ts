@@ -1,6 +1,5 @@
 // Starting programs: every child has an owner, a group and an environment mark of its own, and ends with its owner.
 
-import { randomBytes } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { AppError } from '../base/errors.ts';
@@ -8,6 +7,8 @@ import { type Log, silentLog } from '../base/log.ts';
 import { onAbort, throwIfAborted } from '../base/signals.ts';
 import type { Inherited } from './descriptors.ts';
 import { type ChildExit, type Launched, launch } from './launch.ts';
+import { createLimitMark } from './limit.ts';
+import { createMarks } from './marks.ts';
 import { createPipeMaker, type Pipe } from './pipe.ts';
 import { checkFolder, findProgram } from './program.ts';
 import { createSweeper } from './sweep.ts';
@@ -22,6 +23,8 @@ export interface ProgramSpec {
   readonly cwd: string;
   /** The whole environment; nothing of ours is added but the mark. */
   readonly env: Readonly<Record<string, string>>;
+  /** Nothing that it starts can get away from it: it is a sandbox, or known to start nothing that lives on. Default: it may. */
+  readonly isContained?: boolean;
   /** Descriptors of ours that become 4 and those after it in the program; ours stay open. */
   readonly handles?: readonly number[];
 }
@@ -83,11 +86,12 @@ const LEFTOVER_GRACE_MS = 1_000;
 
 /** A starter of children. Should this process be killed, a watchdog ends what was started here within 5 s. */
 export function createChildren(log: Log = silentLog()): Children {
-  const family = `${randomBytes(12).toString('hex')}.`;
-  const sweeper = createSweeper(family);
+  const marks = createMarks();
+  const limitMark = createLimitMark(log);
+  const sweeper = createSweeper(marks.family);
   /** Our ends of terminals, which programs would inherit. */
   const covered = new Set<number>();
-  const watchdog = createWatchdog(family, covered, log);
+  const watchdog = createWatchdog(marks.family, { covered, limitMark, log });
   const pipeMaker = createPipeMaker(undefined, mkfifo);
   const running = new Set<Started>();
   let isClosed = false;
@@ -97,10 +101,11 @@ export function createChildren(log: Log = silentLog()): Children {
     const name = 'mkfifo';
     const env = { PATH: '/usr/bin:/bin' };
     const file = await findProgram(name, '/', env.PATH);
-    const program = { file, argv: [name, ...args], name, cwd: '/', env, mark: `${family}pipes` };
+    const program = { file, argv: [name, ...args], name, cwd: '/', env, mark: marks.next(), isContained: true };
     const launched = await launch(
       { ...program, isDetached: true, stdio: ['ignore', 'ignore', 'ignore'], covered },
       watchdog.start,
+      limitMark,
     );
     const { code } = await launched.exited;
     watchdog.release(launched.pid);
@@ -111,7 +116,7 @@ export function createChildren(log: Log = silentLog()): Children {
     throwIfAborted(signal);
     if (isClosed) throw new AppError('unavailable', 'no more programs are started: closing');
     watchdog.wake();
-    return `${family}${randomBytes(8).toString('hex')}`;
+    return marks.next();
   };
 
   const own = (launched: Launched, mark: string, signal: AbortSignal): Started => {
@@ -150,8 +155,18 @@ export function createChildren(log: Log = silentLog()): Children {
         ...(spec.handles ?? []),
       ];
       const launched = await launch(
-        { ...spec, file, name: spec.argv[0], mark, isDetached: true, stdio, covered },
+        {
+          ...spec,
+          file,
+          name: spec.argv[0],
+          mark,
+          isContained: spec.isContained ?? false,
+          isDetached: true,
+          stdio,
+          covered,
+        },
         watchdog.start,
+        limitMark,
       );
       const { sideChannel } = launched;
       // A pipe that breaks has simply ended.
@@ -183,8 +198,19 @@ export function createChildren(log: Log = silentLog()): Children {
       const stdio = [slave, slave, slave, ...(spec.handles?.length ? (['ignore', ...spec.handles] as const) : [])];
       const argv = [...TERMINAL_TAKER, ...spec.argv];
       const launched = await launch(
-        { ...spec, argv, file, name: spec.argv[0], mark, isDetached: false, stdio, covered },
+        {
+          ...spec,
+          argv,
+          file,
+          name: spec.argv[0],
+          mark,
+          isContained: spec.isContained ?? false,
+          isDetached: false,
+          stdio,
+          covered,
+        },
         watchdog.start,
+        limitMark,
       );
       const exited = launched.exited.then((exit) => {
         terminal.finish();

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { deferred } from '../base/signals.ts';
-import { marksOf, type RunningProcess, runningProcesses } from './processes.ts';
+import { type RunningProcess, runningProcesses } from './processes.ts';
 import type { Tree } from './tree.ts';
 
 export interface Sweeper {
@@ -53,19 +53,19 @@ export function createSweeper(family: string, clock: Clock = systemClock): Sweep
 
 /** The trees of which a process still runs: in their group or session, or with their mark. */
 async function leaders(family: string, trees: readonly Tree[]): Promise<ReadonlySet<Tree>> {
-  const all = await runningProcesses();
-  const marks = await marksOf(family, youngerThan(trees, all));
-  const marked = new Set(marks.values());
+  const all = await runningProcesses({ prefix: family, since: eldest(trees) });
+  const marked = new Set(all.map(({ mark }) => mark));
   const groups = new Set(all.flatMap(({ group, session }) => [group, session]));
   const byPid = new Map(all.map((one) => [one.pid, one]));
   return new Set(trees.filter((tree) => marked.has(tree.mark) || (groups.has(tree.pid) && isStill(tree, byPid))));
 }
 
-/** Pids of what may have come from a tree: not what ran before. Looking at marks is what a look costs most. */
-function youngerThan(trees: readonly Tree[], all: readonly RunningProcess[]): number[] {
-  // On Linux these are ticks since the machine has started; NaN compares with nothing, so that nobody is left out.
-  const first = Math.min(...trees.map(({ started }) => Number(started ?? Number.NaN)));
-  return all.filter(({ started }) => !(Number(started) < first)).map(({ pid }) => pid);
+/** When the first of them started; undefined if that is not known of each. */
+function eldest(trees: readonly Tree[]): string | undefined {
+  const starts = trees.map(({ started }) => started);
+  return starts.includes(undefined)
+    ? undefined
+    : starts.reduce((one, other) => (Number(other) < Number(one) ? other : one));
 }
 
 /** The number of the tree has not gone to a stranger. */

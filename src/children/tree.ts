@@ -1,7 +1,7 @@
-// Ending a whole process tree: group, session, descendants and environment mark; TERM, KILL, and look again until nothing is left.
+// Ending a whole process tree: group, session, descendants and marks; TERM, KILL, and look again until nothing is left.
 
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
-import { markedProcesses, type RunningProcess, runningProcesses } from './processes.ts';
+import { type RunningProcess, runningProcesses } from './processes.ts';
 
 /** What a tree is found by. */
 export interface Tree {
@@ -9,7 +9,7 @@ export interface Tree {
   readonly pid: number;
   /** When it started; tells it from a stranger that got the same pid later. */
   readonly started?: string | undefined;
-  /** Its environment mark; finds descendants that left group and session and lost their parent. */
+  /** Its mark; finds descendants that left group and session and lost their parent. */
   readonly mark: string;
 }
 
@@ -39,11 +39,12 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
   const known = new Map<number, string>();
   const asked = new Set<number>();
   for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
-    const members = await treeMembers(tree, known);
+    const isKilling = clock.elapsed() - began >= graceMs;
+    // At once: a program that goes on as another process every moment is not there any more when all have been looked at.
+    const members = await treeMembers(tree, known, isKilling ? kill : undefined);
     if (members.length === 0) return { left: [] };
-    const spent = clock.elapsed() - began;
-    if (spent >= limitMs) return { left: members.map(({ pid, name }) => ({ pid, name })) };
-    if (spent >= graceMs) for (const { pid } of members) signalQuietly(pid, 'SIGKILL');
+    if (clock.elapsed() - began >= limitMs) return { left: members.map(({ pid, name }) => ({ pid, name })) };
+    if (isKilling) members.forEach(kill);
     else ask(members, asked);
     await sleep(clock, pause);
   }
@@ -51,14 +52,14 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
 
 /**
  * The living processes of a tree. `known` remembers, by pid and start time, what was found before: a process that belonged to
- * the tree once does so until it ends, even when what tied it to the tree is gone.
+ * the tree once does so until it ends, even when what tied it to the tree is gone. `met` is told of marked ones as they are found.
  */
-export async function treeMembers(tree: Tree, known: Map<number, string> = new Map()): Promise<RunningProcess[]> {
-  const all = await runningProcesses();
-  const marked = await markedProcesses(
-    tree.mark,
-    all.map(({ pid }) => pid),
-  );
+export async function treeMembers(
+  tree: Tree,
+  known: Map<number, string> = new Map(),
+  met?: (one: RunningProcess) => void,
+): Promise<RunningProcess[]> {
+  const all = await runningProcesses({ prefix: tree.mark, since: tree.started, met });
   const leader = all.find(({ pid }) => pid === tree.pid);
   // A pid is not given away again while a group or session of that number lives: a stranger proves that both are empty.
   const isStranger = leader !== undefined && tree.started !== undefined && leader.started !== tree.started;
@@ -66,7 +67,7 @@ export async function treeMembers(tree: Tree, known: Map<number, string> = new M
   for (const one of all) {
     const isOurs =
       known.get(one.pid) === one.started ||
-      marked.has(one.pid) ||
+      one.mark !== undefined ||
       (!isStranger && (one.pid === tree.pid || one.group === tree.pid || one.session === tree.pid));
     if (isOurs) members.add(one.pid);
   }
@@ -102,6 +103,10 @@ function ask(members: readonly RunningProcess[], asked: Set<number>): void {
 export function killGroup(pid: number): void {
   signalQuietly(-pid, 'SIGKILL');
   signalQuietly(pid, 'SIGKILL');
+}
+
+function kill({ pid }: RunningProcess): void {
+  if (pid !== process.pid) signalQuietly(pid, 'SIGKILL');
 }
 
 /** A process that is gone already needs no signal. */

@@ -1,16 +1,20 @@
 // The text of the watchdog program: plain script without imports of ours, so that it runs the same from source and from the bundle.
 
 /**
- * Arguments: the name of the mark's variable and the beginning of its value. Standard input: lines `+PID START`, `-PID`, `farewell`,
+ * Arguments: the name of the mark's variable, the beginning of its value, and the file of the library that calls the system (empty:
+ * none). Standard input: lines `+PID START`, `-PID`, `farewell`,
  * and `=` with an order to start a program (see `Order`), which is answered and later told of in lines on standard output.
- * It repeats in short what `tree.ts` does, because it must not depend on a file that an update may replace while it waits.
+ * It repeats in short what `tree.ts`, `limit.ts` and `marks.ts` do, because it must not depend on a file that an update may replace while it waits.
  */
 export const WATCHDOG_SOURCE = String.raw`
 'use strict';
 const fs = require('node:fs');
 const { execFileSync, spawn } = require('node:child_process');
-const [variable, prefix] = process.argv.slice(-2);
+const [variable, prefix, library] = process.argv.slice(-3);
 const mark = Buffer.from(variable + '=' + prefix);
+const digits = '4' + prefix.slice(0, 8);
+// What is older than the server is not its own.
+const since = Number(startOf(process.ppid) || NaN);
 const guarded = new Map();
 const known = new Map();
 const asked = new Set();
@@ -28,6 +32,47 @@ process.stdin.on('end', finish);
 process.stdin.on('error', finish);
 process.stdout.on('error', () => {});
 tell({ ready: true });
+// Before the first order: loading takes a moment.
+const putLimit = openLimit();
+
+function openLimit() {
+  try {
+    if (library === '') throw new Error('no library that calls the system');
+    const system = require(library).load(null);
+    const [get, set] = ['getrlimit', 'setrlimit'].map((name) => system.func('int ' + name + '(int, void*)'));
+    const own = new BigUint64Array(2);
+    if (get(15, own) !== 0) throw new Error('the limit cannot be read');
+    const reset = () => set(15, own);
+    const put = (value) => {
+      if (set(15, new BigUint64Array([BigInt('0x' + value), own[1]])) !== 0) throw new Error('the limit cannot be set');
+      return reset;
+    };
+    const probe = digits + '0000000';
+    put(probe);
+    const isThere = limitIn(fs.readFileSync('/proc/self/limits', 'latin1')) === probe;
+    reset();
+    if (!isThere) throw new Error('the limit cannot be seen');
+    return put;
+  } catch (error) {
+    tell({ unmarked: error.message });
+    return () => () => {};
+  }
+}
+
+function limitIn(table) {
+  const value = /^Max realtime timeout +([1-9][0-9]*) /m.exec(table);
+  return value ? BigInt(value[1]).toString(16).padStart(16, '0') : '';
+}
+
+// The second mark, for what is forked until it is taken back.
+function markNext(whole) {
+  try {
+    return putLimit(digits + whole.slice(prefix.length));
+  } catch (error) {
+    tell({ unmarked: error.message });
+    return () => {};
+  }
+}
 
 function tell(what) {
   process.stdout.write(JSON.stringify(what) + '\n');
@@ -49,7 +94,13 @@ function launch({ id, file, argv, cwd, env, descriptors, server }) {
     for (const each of descriptors)
       opened.push(each ? fs.openSync('/proc/' + server + '/fd/' + each.descriptor, each.flags | fs.constants.O_NOCTTY) : 'ignore');
     isHelpers = false;
-    const child = spawn(file, argv.slice(1), { argv0: argv[0], cwd, env, detached: true, stdio: opened });
+    const takeBack = markNext(env[variable]);
+    let child;
+    try {
+      child = spawn(file, argv.slice(1), { argv0: argv[0], cwd, env, detached: true, stdio: opened });
+    } finally {
+      takeBack();
+    }
     child.on('error', (error) => child.pid === undefined && refuse(error));
     if (child.pid === undefined) return;
     const started = startOf(child.pid);
@@ -72,6 +123,7 @@ function startOf(pid) {
   }
 }
 
+const KILL_MS = 2000;
 let began = 0;
 function finish() {
   if (isFarewell) process.exit(0);
@@ -85,7 +137,7 @@ function sweep() {
   const spent = Date.now() - began;
   if (members.length === 0 || spent > 4800) process.exit(0);
   for (const pid of members) {
-    if (spent >= 2000) signal(pid, 'SIGKILL');
+    if (spent >= KILL_MS) signal(pid, 'SIGKILL');
     else if (!asked.has(pid)) {
       asked.add(pid);
       signal(pid, 'SIGTERM');
@@ -126,20 +178,43 @@ function find() {
   return [...ours];
 }
 
+// What had ended once its turn came may have started something that was not listed: then it is listed again.
 function fromProc() {
   const all = [];
-  for (const name of fs.readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = fs.readFileSync('/proc/' + name + '/stat', 'latin1');
-      const field = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      if (field[0] === 'Z' || field[0] === 'X') continue;
-      const one = { pid: Number(name), parent: Number(field[1]), group: Number(field[2]), session: Number(field[3]), start: field[19], marked: false };
-      all.push(one);
-      one.marked = fs.readFileSync('/proc/' + name + '/environ').includes(mark);
-    } catch {}
+  const seen = new Set();
+  for (let listings = 0, isWhole = false; !isWhole && listings < 16; listings += 1) {
+    isWhole = true;
+    for (const name of fs.readdirSync('/proc').reverse()) {
+      if (seen.has(name) || !/^\d+$/.test(name)) continue;
+      seen.add(name);
+      const one = processOf(name);
+      if (one) all.push(one);
+      if (!one || one.hasEnded) isWhole = false;
+      // At once: what goes on as another process every moment is not there any more when all have been looked at.
+      if (one && one.marked && Date.now() - began >= KILL_MS) signal(one.pid, 'SIGKILL');
+    }
   }
   return all;
+}
+
+function processOf(name) {
+  const stat = textOf('/proc/' + name + '/stat').toString('latin1');
+  const field = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (field.length < 20 || field[0] === 'Z' || field[0] === 'X') return undefined;
+  const one = { pid: Number(name), parent: Number(field[1]), group: Number(field[2]), session: Number(field[3]), start: field[19], marked: false, hasEnded: false };
+  if (Number(one.start) < since) return one;
+  const limits = textOf('/proc/' + name + '/limits').toString('latin1');
+  one.marked = one.pid !== process.pid && (limitIn(limits).startsWith(digits) || textOf('/proc/' + name + '/environ').includes(mark));
+  one.hasEnded = limits === '';
+  return one;
+}
+
+function textOf(path) {
+  try {
+    return fs.readFileSync(path);
+  } catch {
+    return Buffer.alloc(0);
+  }
 }
 
 function fromPs() {

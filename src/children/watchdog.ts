@@ -6,8 +6,9 @@ import { type Closable, closeOnce } from '../base/close.ts';
 import type { Log } from '../base/log.ts';
 import { covering, withNothing } from './descriptors.ts';
 import type { Launched, StartElsewhere } from './launch.ts';
+import { type LimitMark, libraryOfCalls } from './limit.ts';
+import { MARK_VARIABLE } from './marks.ts';
 import { Orders } from './orders.ts';
-import { MARK_VARIABLE } from './processes.ts';
 import { WATCHDOG_SOURCE } from './watchdog-source.ts';
 
 export interface Watchdog extends Closable {
@@ -24,6 +25,14 @@ export interface Watchdog extends Closable {
   release(pid: number): void;
 }
 
+export interface WatchdogParts {
+  /** Descriptors of ours that the helper must not have. */
+  readonly covered: ReadonlySet<number>;
+  /** Told when the helper cannot do the same. */
+  readonly limitMark: Pick<LimitMark, 'missing'>;
+  readonly log: Log;
+}
+
 /** Milliseconds after which the helper learns what has ended. */
 const FAREWELL_MS = 100;
 
@@ -34,7 +43,7 @@ const SMALL = ['--max-semi-space-size=1', '--v8-pool-size=0'];
  * The helper is started at first need, in a session of its own, and holds the other end of a pipe. When that pipe ends without a
  * farewell it ends every process whose mark begins with `markPrefix`, and the guarded ones, within 5 s, and exits.
  */
-export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>, log: Log): Watchdog {
+export function createWatchdog(markPrefix: string, { covered, limitMark, log }: WatchdogParts): Watchdog {
   const guarded = new Map<number, string>();
   let helper: ChildProcess | undefined;
   let orders: Orders | undefined;
@@ -64,7 +73,7 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>,
 
   function wake(): void {
     if (helper) return;
-    const args = [...SMALL, '-e', WATCHDOG_SOURCE, MARK_VARIABLE, markPrefix];
+    const args = [...SMALL, '-e', WATCHDOG_SOURCE, MARK_VARIABLE, markPrefix, libraryOfCalls() ?? ''];
     const started = withNothing((nothing) =>
       spawn(process.execPath, args, {
         cwd: '/',
@@ -75,7 +84,7 @@ export function createWatchdog(markPrefix: string, covered: ReadonlySet<number>,
       }),
     );
     const [input, output] = [started.stdin as Writable, started.stdout as Readable];
-    const given = new Orders(input, output, () => started.kill('SIGCONT'), log);
+    const given = new Orders(input, output, { goOn: () => started.kill('SIGCONT'), unmarked: limitMark.missing, log });
     const gone = () => {
       given.stop();
       if (helper === started) helper = undefined; // the next child starts another one

@@ -43,6 +43,7 @@ export async function listFiles(
     argv: [ripgrep(), ...LIST] as [string, ...string[]],
     cwd: root,
     env: parts.environment,
+    isContained: true,
     stdin: 'none',
     output: 'split',
   } as const;

@@ -152,15 +152,15 @@ export class LiveProcess implements Closable {
     const { cwd, env, terminal: size, takesInput } = spec;
     const { signal } = this.#owner;
     const how = await confined(spec, this.#parts, size !== undefined);
-    const { argv, sideChannel, handles = [] } = how;
+    const { argv, sideChannel, isSandboxed: isContained, handles = [] } = how;
     const clear = (child: Started) => child.sweep();
     if (size) {
-      const terminal = { argv, handles, cwd, env: { TERM: 'xterm-256color', ...env }, size };
+      const terminal = { argv, isContained, handles, cwd, env: { TERM: 'xterm-256color', ...env }, size };
       const child = await startConfined(how, () => children.startOnTerminal(terminal, signal), clear);
       return { child, spec, input: terminalInput(child.terminal) };
     }
     const stdin = takesInput ? 'pipe' : 'none';
-    const program = { argv, handles, cwd, env, stdin, output: 'split', sideChannel } as const;
+    const program = { argv, isContained, handles, cwd, env, stdin, output: 'split', sideChannel } as const;
     const child = await startConfined(how, () => children.start(program, signal), clear);
     return { child, spec, input: child.stdin ? pipeInput(child.stdin) : undefined };
   }

@@ -70,9 +70,9 @@ async function start(
 ): Promise<StartedCommand> {
   const { cwd, env, terminal: size } = request;
   const how = await confined(request, confinement, size !== undefined);
-  const { argv, sideChannel, handles = [] } = how;
+  const { argv, sideChannel, isSandboxed: isContained, handles = [] } = how;
   if (!size) {
-    const program = { argv, sideChannel, handles, cwd, env, stdin: 'none', output: 'merged' } as const;
+    const program = { argv, sideChannel, isContained, handles, cwd, env, stdin: 'none', output: 'merged' } as const;
     return {
       child: await startConfined(
         how,
@@ -81,7 +81,7 @@ async function start(
       ),
     };
   }
-  const onTerminal = () => children.startOnTerminal({ argv, handles, cwd, env, size }, signal);
+  const onTerminal = () => children.startOnTerminal({ argv, isContained, handles, cwd, env, size }, signal);
   const child = await startConfined(how, onTerminal, (each) => each.end());
   const { pid, exited, end, terminal } = child;
   return { child: { pid, exited, end, stdout: terminal.output, sideChannel: null }, input: terminalInput(terminal) };

@@ -48,6 +48,7 @@ export async function git(
     argv: ['git', '--no-pager', '--literal-pathspecs', ...options, ...args] as [string, ...string[]],
     cwd,
     env: environmentOf(environment, repository),
+    isContained: true,
     stdin: input === undefined ? 'none' : 'pipe',
     output: 'split',
   } as const;

@@ -3,8 +3,8 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import type { Log } from '../../../src/base/log.ts';
+import { MARK_VARIABLE } from '../../../src/children/marks.ts';
 import { Orders } from '../../../src/children/orders.ts';
-import { MARK_VARIABLE } from '../../../src/children/processes.ts';
 
 const pipe = () => Object.assign(new PassThrough(), { ref() {}, unref() {} });
 
@@ -14,7 +14,7 @@ it.each(['Warning: something of the runtime', '{"pid":', '7', 'null', '"text"', 
     const warned: object[] = [];
     const log = { debug() {}, info() {}, error() {}, warn: (about: object) => void warned.push(about) } satisfies Log;
     const output = pipe();
-    const orders = new Orders(new PassThrough(), output, () => {}, log);
+    const orders = new Orders(new PassThrough(), output, { goOn() {}, unmarked() {}, log });
     output.write(`${noise}\n{"ready":true}\n`);
     await new Promise(setImmediate);
     expect(orders.isReady).toBe(true);
@@ -37,7 +37,7 @@ it('logs no more than the beginning of a long line', async () => {
   const warned: object[] = [];
   const log = { debug() {}, info() {}, error() {}, warn: (about: object) => void warned.push(about) } satisfies Log;
   const output = pipe();
-  new Orders(new PassThrough(), output, () => {}, log);
+  new Orders(new PassThrough(), output, { goOn() {}, unmarked() {}, log });
   output.write(`${'x'.repeat(5_000)}\n`);
   await new Promise(setImmediate);
   expect(warned).toEqual([{ line: 'x'.repeat(200) }]);

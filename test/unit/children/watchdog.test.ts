@@ -5,7 +5,7 @@ import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { markedProcesses, runningProcesses } from '../../../src/children/processes.ts';
+import { runningProcesses } from '../../../src/children/processes.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
 
 /** A server in small: starts three commands that try to get away, tells its watchdog's pid, and waits. */
@@ -66,12 +66,8 @@ describe('the watchdog', () => {
     server.kill('SIGKILL');
     await eventually('all children are gone', () => !pids.some(isRunning));
     await eventually('the watchdog is gone', () => !isRunning(watchdog));
-    const all = await runningProcesses();
-    const marked = await markedProcesses(
-      '',
-      all.map(({ pid }) => pid),
-    );
-    const left = all.filter(({ pid, parent }) => marked.has(pid) && (pids.includes(pid) || pids.includes(parent)));
+    const all = await runningProcesses({ prefix: '' });
+    const left = all.filter(({ pid, parent, mark }) => mark && (pids.includes(pid) || pids.includes(parent)));
     expect(left).toEqual([]);
   });
 
