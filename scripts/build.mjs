@@ -13,7 +13,14 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
 
 /** They load native code or WebAssembly that lies beside them, so they stay where they are. */
-const KEPT_OUTSIDE = ['web-tree-sitter', 'tree-sitter-bash', '@lydell/node-pty', '@napi-rs/keyring', '@parcel/watcher'];
+const KEPT_OUTSIDE = [
+  'web-tree-sitter',
+  'tree-sitter-bash',
+  '@lydell/node-pty',
+  '@napi-rs/keyring',
+  '@parcel/watcher',
+  'koffi',
+];
 
 /** The file of lmdb's own CommonJS build; bundled from its ES modules it reads keys wrongly. */
 const LMDB = path.join(ROOT, 'node_modules/lmdb/dist/index.cjs');

@@ -27,34 +27,62 @@ export interface MarkSearch {
   readonly met?: ((one: RunningProcess) => void) | undefined;
 }
 
+export interface Look {
+  /** Every process that has not ended; what has ended and merely waits to be collected by its parent is left out. */
+  readonly all: readonly RunningProcess[];
+  /** Nothing can have escaped the look by going on as another process meanwhile. */
+  readonly isWhole: boolean;
+}
+
 /** How many processes are looked at before other work of this program gets its turn. */
 const SLICE = 64;
-/** Listings of one look: where programs end all the time, one more would always be due. */
-const LISTINGS = 16;
+/** Rounds of one look: where programs end all the time, one more would always be due. */
+const ROUNDS = 32;
+/** Numbers that are tried one by one: more are listed sooner. */
+const FEW = 256;
 
 /**
- * Every process that has not ended; what has ended and merely waits to be collected by its parent is left out. What had ended
- * once its turn came may have started something that was not listed: then it is listed again, and what is new is looked at.
+ * What runs now. What had ended once its turn came may have started something that was not listed: so what is new is looked at,
+ * until nothing has.
  */
-export async function runningProcesses(search?: MarkSearch): Promise<readonly RunningProcess[]> {
-  if (process.platform !== 'linux') return processesByPs(search);
-  const found: RunningProcess[] = [];
-  const seen = new Set<string>();
+export async function lookAround(search?: MarkSearch): Promise<Look> {
+  if (process.platform !== 'linux') return { all: await processesByPs(search), isWhole: true };
+  const all: RunningProcess[] = [];
+  const seen = new Set<number>();
   let looked = 0;
-  for (let listings = 0, isWhole = false; !isWhole && listings < LISTINGS; listings += 1) {
+  let isWhole = false;
+  let last = Number.NaN;
+  for (let round = 0; !isWhole && round < ROUNDS; round += 1) {
     isWhole = true;
-    // The youngest first: they are those that may be gone soon.
-    for (const name of readdirSync('/proc').reverse()) {
-      if (seen.has(name) || !/^\d+$/.test(name)) continue;
-      seen.add(name);
-      const { one, hasEnded } = linuxProcess(Number(name), search);
-      if (one) found.push(one);
+    const before = last;
+    last = lastNumber();
+    for (const pid of numbersBetween(before, last) ?? listed()) {
+      if (seen.has(pid)) continue;
+      seen.add(pid);
+      const { one, hasEnded } = linuxProcess(pid, search);
+      if (one) all.push(one);
       if (hasEnded) isWhole = false;
       looked += 1;
       if (looked % SLICE === 0) await nextTurn();
     }
   }
-  return found;
+  return { all, isWhole };
+}
+
+/** The youngest first: they are those that may be gone soon. */
+const listed = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .reverse()
+    .map(Number);
+
+/** The number that was given away last, to a process or a thread. */
+const lastNumber = (): number => Number(textOf('/proc/loadavg').split(' ').at(-1));
+
+/** All numbers that were given away after `before` and up to `last`, the youngest first; undefined if they are too many to try. */
+function numbersBetween(before: number, last: number): number[] | undefined {
+  const count = last - before;
+  return count >= 0 && count <= FEW ? Array.from({ length: count }, (_, index) => last - index) : undefined;
 }
 
 /** When a process started, or undefined if it has ended or this system does not tell cheaply. */

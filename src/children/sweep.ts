@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { deferred } from '../base/signals.ts';
-import { type RunningProcess, runningProcesses } from './processes.ts';
+import { lookAround, type RunningProcess } from './processes.ts';
 import type { Tree } from './tree.ts';
 
 export interface Sweeper {
@@ -53,7 +53,8 @@ export function createSweeper(family: string, clock: Clock = systemClock): Sweep
 
 /** The trees of which a process still runs: in their group or session, or with their mark. */
 async function leaders(family: string, trees: readonly Tree[]): Promise<ReadonlySet<Tree>> {
-  const all = await runningProcesses({ prefix: family, since: eldest(trees) });
+  const { all, isWhole } = await lookAround({ prefix: family, since: eldest(trees) });
+  if (!isWhole) return new Set(trees); // each is looked for by itself then
   const marked = new Set(all.map(({ mark }) => mark));
   const groups = new Set(all.flatMap(({ group, session }) => [group, session]));
   const byPid = new Map(all.map((one) => [one.pid, one]));

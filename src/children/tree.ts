@@ -1,7 +1,7 @@
 // Ending a whole process tree: group, session, descendants and marks; TERM, KILL, and look again until nothing is left.
 
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
-import { type RunningProcess, runningProcesses } from './processes.ts';
+import { type Look, lookAround, type RunningProcess } from './processes.ts';
 
 /** What a tree is found by. */
 export interface Tree {
@@ -41,12 +41,13 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
   for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
     const isKilling = clock.elapsed() - began >= graceMs;
     // At once: a program that goes on as another process every moment is not there any more when all have been looked at.
-    const members = await treeMembers(tree, known, isKilling ? kill : undefined);
-    if (members.length === 0) return { left: [] };
+    const { members, isWhole } = await treeMembers(tree, known, isKilling ? kill : undefined);
+    if (members.length === 0 && isWhole) return { left: [] };
     if (clock.elapsed() - began >= limitMs) return { left: members.map(({ pid, name }) => ({ pid, name })) };
     if (isKilling) members.forEach(kill);
     else ask(members, asked);
-    await sleep(clock, pause);
+    // What is not there long enough to be looked at is met by chance only: the more looks the better.
+    if (isWhole || !isKilling) await sleep(clock, pause);
   }
 }
 
@@ -58,8 +59,8 @@ export async function treeMembers(
   tree: Tree,
   known: Map<number, string> = new Map(),
   met?: (one: RunningProcess) => void,
-): Promise<RunningProcess[]> {
-  const all = await runningProcesses({ prefix: tree.mark, since: tree.started, met });
+): Promise<{ readonly members: readonly RunningProcess[] } & Pick<Look, 'isWhole'>> {
+  const { all, isWhole } = await lookAround({ prefix: tree.mark, since: tree.started, met });
   const leader = all.find(({ pid }) => pid === tree.pid);
   // A pid is not given away again while a group or session of that number lives: a stranger proves that both are empty.
   const isStranger = leader !== undefined && tree.started !== undefined && leader.started !== tree.started;
@@ -75,7 +76,7 @@ export async function treeMembers(
   members.delete(process.pid);
   const found = all.filter(({ pid }) => members.has(pid));
   for (const one of found) known.set(one.pid, one.started);
-  return found;
+  return { members: found, isWhole };
 }
 
 function addDescendants(all: readonly RunningProcess[], members: Set<number>): void {

@@ -125,6 +125,8 @@ function startOf(pid) {
 
 const KILL_MS = 2000;
 let began = 0;
+// No process can have escaped the look by going on as another one meanwhile.
+let isWhole = true;
 function finish() {
   if (isFarewell) process.exit(0);
   if (began > 0) return;
@@ -135,7 +137,7 @@ function finish() {
 function sweep() {
   const members = find();
   const spent = Date.now() - began;
-  if (members.length === 0 || spent > 4800) process.exit(0);
+  if ((members.length === 0 && isWhole) || spent > 4800) process.exit(0);
   for (const pid of members) {
     if (spent >= KILL_MS) signal(pid, 'SIGKILL');
     else if (!asked.has(pid)) {
@@ -144,7 +146,7 @@ function sweep() {
       signal(pid, 'SIGCONT');
     }
   }
-  setTimeout(sweep, 100);
+  setTimeout(sweep, isWhole || spent < KILL_MS ? 100 : 0);
 }
 
 function signal(pid, name) {
@@ -178,33 +180,43 @@ function find() {
   return [...ours];
 }
 
-// What had ended once its turn came may have started something that was not listed: then it is listed again.
+// What had ended once its turn came may have started something else: what is new is looked at, until nothing has.
 function fromProc() {
   const all = [];
   const seen = new Set();
-  for (let listings = 0, isWhole = false; !isWhole && listings < 16; listings += 1) {
+  let last = NaN;
+  isWhole = false;
+  for (let round = 0; !isWhole && round < 32; round += 1) {
     isWhole = true;
-    for (const name of fs.readdirSync('/proc').reverse()) {
-      if (seen.has(name) || !/^\d+$/.test(name)) continue;
-      seen.add(name);
-      const one = processOf(name);
+    const before = last;
+    last = Number(textOf('/proc/loadavg').toString('latin1').split(' ').pop());
+    for (const pid of numbersBetween(before, last)) {
+      if (seen.has(pid)) continue;
+      seen.add(pid);
+      const one = processOf(pid);
       if (one) all.push(one);
       if (!one || one.hasEnded) isWhole = false;
       // At once: what goes on as another process every moment is not there any more when all have been looked at.
-      if (one && one.marked && Date.now() - began >= KILL_MS) signal(one.pid, 'SIGKILL');
+      if (one && one.marked && Date.now() - began >= KILL_MS) signal(pid, 'SIGKILL');
     }
   }
   return all;
 }
 
-function processOf(name) {
-  const stat = textOf('/proc/' + name + '/stat').toString('latin1');
+function numbersBetween(before, last) {
+  const count = last - before;
+  if (count >= 0 && count <= 256) return Array.from({ length: count }, (_, index) => last - index);
+  return fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).reverse().map(Number);
+}
+
+function processOf(pid) {
+  const stat = textOf('/proc/' + pid + '/stat').toString('latin1');
   const field = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (field.length < 20 || field[0] === 'Z' || field[0] === 'X') return undefined;
-  const one = { pid: Number(name), parent: Number(field[1]), group: Number(field[2]), session: Number(field[3]), start: field[19], marked: false, hasEnded: false };
+  const one = { pid, parent: Number(field[1]), group: Number(field[2]), session: Number(field[3]), start: field[19], marked: false, hasEnded: false };
   if (Number(one.start) < since) return one;
-  const limits = textOf('/proc/' + name + '/limits').toString('latin1');
-  one.marked = one.pid !== process.pid && (limitIn(limits).startsWith(digits) || textOf('/proc/' + name + '/environ').includes(mark));
+  const limits = textOf('/proc/' + pid + '/limits').toString('latin1');
+  one.marked = pid !== process.pid && (limitIn(limits).startsWith(digits) || textOf('/proc/' + pid + '/environ').includes(mark));
   one.hasEnded = limits === '';
   return one;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runningProcesses } from '../../../src/children/processes.ts';
+import { lookAround } from '../../../src/children/processes.ts';
 import { type Child, type Children, type ChildSpec, createChildren } from '../../../src/children/spawn.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
 
@@ -149,7 +149,7 @@ describe.skipIf(!isLinux)('after kill -9 of the server', () => {
     const server = spawn(process.execPath, args, { stdio: 'inherit' });
     try {
       const pids = await pidsIn(file, 2);
-      const parents = (await runningProcesses()).filter(({ pid }) => pids.includes(pid)).map(({ parent }) => parent);
+      const parents = (await lookAround()).all.filter(({ pid }) => pids.includes(pid)).map(({ parent }) => parent);
       expect(parents).toEqual([parents[0], parents[0]]);
       expect(parents[0]).not.toBe(server.pid);
       server.kill('SIGKILL');

@@ -152,7 +152,7 @@ describe('the end of a tree', () => {
     const child = await shell('exec sleep 600');
     await child.end();
     expect(isRunning(other.pid)).toBe(true);
-    expect(await treeMembers({ pid: other.pid, started: 'another time', mark: 'no such mark' })).toEqual([]);
+    expect((await treeMembers({ pid: other.pid, started: 'another time', mark: 'no such mark' })).members).toEqual([]);
   });
 
   it('comes with the close of the starter', async () => {

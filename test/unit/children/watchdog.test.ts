@@ -5,7 +5,7 @@ import { mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runningProcesses } from '../../../src/children/processes.ts';
+import { lookAround } from '../../../src/children/processes.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
 
 /** A server in small: starts three commands that try to get away, tells its watchdog's pid, and waits. */
@@ -54,7 +54,7 @@ function programOf(pid: number): string | undefined {
 }
 
 async function watchdogOf(pid: number): Promise<number> {
-  const found = (await runningProcesses()).find((one) => one.parent === pid && programOf(one.pid) === process.execPath);
+  const found = (await lookAround()).all.find((one) => one.parent === pid && programOf(one.pid) === process.execPath);
   if (!found) throw new Error('the server has no watchdog');
   return found.pid;
 }
@@ -66,7 +66,7 @@ describe('the watchdog', () => {
     server.kill('SIGKILL');
     await eventually('all children are gone', () => !pids.some(isRunning));
     await eventually('the watchdog is gone', () => !isRunning(watchdog));
-    const all = await runningProcesses({ prefix: '' });
+    const all = (await lookAround({ prefix: '' })).all;
     const left = all.filter(({ pid, parent, mark }) => mark && (pids.includes(pid) || pids.includes(parent)));
     expect(left).toEqual([]);
   });
