@@ -1,14 +1,39 @@
 // A command that was left running ends with the server that started it, however that ends.
 
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Bystanders, escapes, escaping, startBystanders, toldIn } from '../harness/escapes.ts';
+import { programsWith } from '../harness/processes.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
 import { Program, scratch } from './executable.ts';
 
 const deaf = (file: string): string =>
   `trap '' TERM HUP INT; echo $$ >> ${file}; setsid sh -c 'trap "" TERM HUP; echo $$ >> ${file}; while :; do sleep 1; done' & while :; do wait; done`;
 
-test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of it is left', async (signal) => {
+const KINDS = {
+  'is deaf': { line: deaf, count: 2 },
+  'has left session, environment and parent behind': {
+    line: (file: string) => `${escapes(file)} sleep 600`,
+    count: 2,
+  },
+  'goes on as another process every moment': {
+    line: (file: string) => `${escaping('hop', file)} sleep 600`,
+    count: 10,
+  },
+  'starts others without end': { line: (file: string) => `${escaping('fork', file)} sleep 600`, count: 10 },
+};
+const CASES = Object.entries(KINDS).flatMap(([what, kind]) =>
+  (['SIGKILL', 'SIGTERM'] as const).map((signal) => ({ what, signal, ...kind })),
+);
+
+const beside = scratch();
+let bystanders: Bystanders;
+beforeAll(async () => {
+  bystanders = await startBystanders(beside);
+});
+afterAll(() => bystanders.end());
+
+test.each(CASES)('what $what: after $signal nothing of it is left', async ({ signal, line, count }) => {
   const folder = scratch();
   const file = join(folder, 'pids');
   const server = new Program(['app-server', '--backend', 'mock', '--data-dir', scratch()]);
@@ -19,12 +44,13 @@ test.each(['SIGKILL', 'SIGTERM'] as const)('after %s nothing of it is left', asy
     { id: 2, method: 'thread/start', params: { cwd: folder, sandbox: 'danger-full-access', approvalPolicy: 'never' } },
   );
   const [, threadId] = await server.said('stdout', /"id":2,"result":\{"thread":\{"id":"([^"]+)"/);
-  const input = [{ type: 'text', text: `leave ${deaf(file)}` }];
+  const input = [{ type: 'text', text: `leave ${line(file)}` }];
   server.write({ id: 3, method: 'turn/start', params: { threadId, input } });
   await server.said('stdout', /"method":"turn\/completed"/);
-  const pids = await pidsIn(file, 2);
-  expect(pids.map(isRunning)).toEqual([true, true]);
+  const pids = await pidsIn(file, count);
+  expect(pids.some(isRunning) || programsWith(file) > 0).toBe(true);
   server.child.kill(signal);
   await server.ended;
-  await eventually('the end of all of it', () => !pids.some(isRunning));
+  await eventually('the end of all of it', () => !toldIn(file).some(isRunning) && programsWith(file) === 0);
+  expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
 });
