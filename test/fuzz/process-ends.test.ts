@@ -1,10 +1,11 @@
-// Programs that do what they can to outlive their end: each ends once, all its bytes are told, and nothing of it is left.
+// Programs that do what they can to outlive their end: each ends once, all its bytes are told, and nothing of it is left 5 s later.
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { bash, exited, streamed } from '../harness/processes.ts';
-import { cleanUp, startApp } from '../harness/start-app.ts';
+import { canBeFound, escapes, escaping, startBystanders } from '../harness/escapes.ts';
+import { bash, exited, programsWith, streamed } from '../harness/processes.ts';
+import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import { eventually, isRunning } from '../unit/children/waiting.ts';
 
 afterEach(cleanUp);
@@ -21,6 +22,29 @@ interface Kind {
   readonly bytes?: number;
   readonly pids: number;
 }
+
+/** `$1` stands for the file in a line of its own shell, too. */
+const GETTING_AWAY: Readonly<Record<string, Kind>> = {
+  'leaves all behind': {
+    script: `${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; exit 8`,
+    exitCode: 8,
+    bytes: 4,
+    pids: 2,
+  },
+  'leaves all behind and is killed': {
+    script: `${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; sleep 60`,
+    isKilled: true,
+    exitCode: 137,
+    bytes: 4,
+    pids: 2,
+  },
+  'goes on as another process': {
+    script: `${escaping('hop', '$1')} until [ -s $1 ]; do sleep 0.01; done; printf hops; exit 9`,
+    exitCode: 9,
+    bytes: 4,
+    pids: Number.POSITIVE_INFINITY,
+  },
+};
 
 const KINDS: Readonly<Record<string, Kind>> = {
   'ignores signals': {
@@ -43,6 +67,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     bytes: 4,
     pids: 2,
   },
+  ...(canBeFound ? GETTING_AWAY : {}),
   'holds the pipes': {
     script: '(trap "" TERM; echo $BASHPID >>$1; sleep 60) & echo $$ >>$1; printf held; exit 5',
     exitCode: 5,
@@ -64,6 +89,8 @@ test(
   async () => {
     const server = await startApp();
     const client = await server.connect({ experimentalApi: true });
+    const bystanders = await startBystanders(await temporaryFolder());
+    let slowest = 0;
     const kinds = Object.entries(KINDS);
     const one = async (round: number) => {
       const [what, kind] = kinds[round % kinds.length] as (typeof kinds)[number];
@@ -90,7 +117,12 @@ test(
       const started = () =>
         existsSync(pids) ? readFileSync(pids, 'utf8').split('\n').filter(Boolean).map(Number) : [];
       expect(started().length).toBeLessThanOrEqual(kind.pids);
-      await eventually(`the end of everything of ${name}`, () => !started().some(isRunning));
+      const ended = performance.now();
+      await eventually(
+        `the end of everything of ${name}`,
+        () => !started().some(isRunning) && programsWith(pids) === 0,
+      );
+      slowest = Math.max(slowest, performance.now() - ended);
       rmSync(pids, { force: true });
     };
     const workers = Array.from({ length: 8 }, async (_, worker) => {
@@ -101,6 +133,13 @@ test(
     expect(exits.length).toBe(ROUNDS);
     expect(new Set(exits).size).toBe(ROUNDS);
     await client.settled();
+    expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
+    await bystanders.end();
+    expect(programsWith(server.workspace)).toBe(0);
+    if (ROUNDS > 50) {
+      console.info(`the slowest end took ${slowest.toFixed()} ms`);
+      expect(slowest).toBeLessThan(5_000);
+    }
     for (const name of exits) {
       const told = client.transcript.filter((each) => each.params?.processHandle === name);
       expect(told.at(-1)?.method).toBe('process/exited');

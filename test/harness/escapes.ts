@@ -4,8 +4,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { libraryOfCalls } from '../../src/children/limit.ts';
 import { type Children, createChildren } from '../../src/children/spawn.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
+
+/** Where they can be found at all. */
+export const canBeFound = libraryOfCalls() !== undefined;
+if (!canBeFound)
+  console.warn('SKIPPED: programs that get away: this system, or an install without koffi, cannot mark them for good');
 
 const SCRIPT = fileURLToPath(new URL('./escape.sh', import.meta.url));
 

@@ -5,16 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Bystanders, escapes, goneAll, startBystanders, toldIn } from '../harness/escapes.ts';
+import { type Bystanders, canBeFound, escapes, goneAll, startBystanders, toldIn } from '../harness/escapes.ts';
 import { BARE, bash, exited } from '../harness/processes.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, runTurn, startThread, startTurn } from '../harness/turns.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
 import { ManualClock } from '../unit/transports/manual-clock.ts';
-
-const isLinux = process.platform === 'linux';
-if (!isLinux) console.warn('SKIPPED: programs are marked for good on Linux only');
 
 const FULL = { sandbox: 'danger-full-access', approvalPolicy: 'never' };
 
@@ -59,7 +56,7 @@ const thread = (): Promise<string> => startThread(client, { ...FULL, cwd: server
 const spawned = (more: object = {}) =>
   client.request('process/spawn', { cwd: server.workspace, processHandle: 'p', command: bash(line()), ...more });
 
-describe.skipIf(!isLinux)('a program of a client', () => {
+describe.skipIf(!canBeFound)('a program of a client', () => {
   test.each([false, true])('process/kill, with a terminal: %s', async (tty) => {
     await spawned({ tty, timeoutMs: null });
     await away();
@@ -114,7 +111,7 @@ describe.skipIf(!isLinux)('a program of a client', () => {
   });
 });
 
-describe.skipIf(!isLinux)('a command of a thread', () => {
+describe.skipIf(!canBeFound)('a command of a thread', () => {
   test('turn/interrupt is settled when they are gone', async () => {
     const threadId = await thread();
     const turnId = await startTurn(client, threadId, `run ${line()}`);
@@ -180,7 +177,7 @@ describe.skipIf(!isLinux)('a command of a thread', () => {
 
 const MCP_SERVER = fileURLToPath(new URL('../harness/hostile-mcp-server.mjs', import.meta.url));
 
-describe.skipIf(!isLinux)('what an MCP server has left behind', () => {
+describe.skipIf(!canBeFound)('what an MCP server has left behind', () => {
   async function withServer(): Promise<string> {
     await server.close();
     const marks = mkdtempSync(join(beside, 'mcp-'));

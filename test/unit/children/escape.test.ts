@@ -8,12 +8,17 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { markInLimits } from '../../../src/children/marks.ts';
 import { type Children, createChildren, type Started } from '../../../src/children/spawn.ts';
-import { type Bystanders, escapes, escaping, goneAll, startBystanders, toldIn } from '../../harness/escapes.ts';
+import {
+  type Bystanders,
+  canBeFound,
+  escapes,
+  escaping,
+  goneAll,
+  startBystanders,
+  toldIn,
+} from '../../harness/escapes.ts';
 import { programsWith } from '../../harness/processes.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
-
-const isLinux = process.platform === 'linux';
-if (!isLinux) console.warn('SKIPPED: programs are marked for good on Linux only');
 
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
 let folder: string;
@@ -63,7 +68,7 @@ const STARTERS: Readonly<Record<string, (script: string) => Promise<Started>>> =
     children.startOnTerminal({ argv: ['bash', '-c', script], cwd: folder, env, size: { rows: 24, cols: 80 } }, forever),
 };
 
-describe.skipIf(!isLinux).each(Object.entries(STARTERS))('what was started by %s and got away', (_, starting) => {
+describe.skipIf(!canBeFound).each(Object.entries(STARTERS))('what was started by %s and got away', (_, starting) => {
   it('ends with its tree', async () => {
     const child = await starting(`${escapes(file)} exec sleep 600`);
     const pids = await pidsIn(file, 2);
@@ -134,7 +139,7 @@ describe.skipIf(!isLinux).each(Object.entries(STARTERS))('what was started by %s
 /** The limits of a program that is none of our children's. */
 const limitsOfOthers = (): string => execFileSync('/bin/cat', ['/proc/self/limits'], { encoding: 'latin1' });
 
-describe.skipIf(!isLinux)('a contained program', () => {
+describe.skipIf(!canBeFound)('a contained program', () => {
   it('has the mark of its environment only, when it is not the helper that starts it', async () => {
     const argv: [string, ...string[]] = ['cat', '/proc/self/limits'];
     const spec = { argv, cwd: folder, env, stdin: 'none', output: 'merged', isContained: true } as const;
