@@ -26,13 +26,13 @@ interface Kind {
 /** `$1` stands for the file in a line of its own shell, too. */
 const GETTING_AWAY: Readonly<Record<string, Kind>> = {
   'leaves all behind': {
-    script: `${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; exit 8`,
+    script: `: >>$1; ${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; exit 8`,
     exitCode: 8,
     bytes: 4,
     pids: 2,
   },
   'leaves all behind and is killed': {
-    script: `${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; sleep 60`,
+    script: `: >>$1; ${escapes('$1')} until [ "$(wc -l <$1)" = 2 ]; do sleep 0.01; done; printf away; sleep 60`,
     isKilled: true,
     exitCode: 137,
     bytes: 4,

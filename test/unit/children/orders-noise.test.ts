@@ -2,7 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import type { Log } from '../../../src/base/log.ts';
+import { type Log, silentLog } from '../../../src/base/log.ts';
 import { MARK_VARIABLE } from '../../../src/children/marks.ts';
 import { Orders } from '../../../src/children/orders.ts';
 
@@ -32,6 +32,17 @@ it.each(['Warning: something of the runtime', '{"pid":', '7', 'null', '"text"', 
     expect('pid' in launched && (await launched.exited)).toEqual({ code: 3, signal: null });
   },
 );
+
+it('tells whoever wants to know that the helper cannot mark for good', async () => {
+  const reasons: string[] = [];
+  const output = pipe();
+  const unmarked = (reason: string) => void reasons.push(reason);
+  const orders = new Orders(new PassThrough(), output, { goOn() {}, unmarked, log: silentLog() });
+  output.write('{"ready":true}\n{"unmarked":"the limit cannot be set"}\n');
+  await new Promise(setImmediate);
+  expect(reasons).toEqual(['the limit cannot be set']);
+  expect(orders.isReady).toBe(true);
+});
 
 it('logs no more than the beginning of a long line', async () => {
   const warned: object[] = [];
