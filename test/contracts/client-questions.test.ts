@@ -1,4 +1,4 @@
-// What the client library answers when the server asks: the handler's answer, or a refusal with a reason. C-028 to C-033.
+// What the client library answers when the server asks: the handler's answer, or a refusal with a reason.
 
 import { afterEach, expect, test } from 'vitest';
 import { deferred } from '../../src/base/signals.ts';
@@ -36,7 +36,7 @@ async function asking(onServerRequest: QuestionHandlers) {
   return { client, line, refusals };
 }
 
-test('a handler is given what was asked, and its answer is sent (C-028)', async () => {
+test('a handler is given what was asked, and its answer is sent', async () => {
   const { line, refusals } = await asking({
     [METHOD]: async ({ itemId }) => ({ decision: itemId === 'i' ? 'accept' : 'decline' }),
   });
@@ -46,9 +46,9 @@ test('a handler is given what was asked, and its answer is sent (C-028)', async 
 });
 
 test.each([
-  ['no handler (C-029)', {}, 'noHandler'],
+  ['no handler', {}, 'noHandler'],
   [
-    'a handler that throws (C-030)',
+    'a handler that throws',
     {
       [METHOD]: () => {
         throw new Error('defect');
@@ -56,7 +56,7 @@ test.each([
     },
     'threw',
   ],
-  ['a handler that rejects (C-030)', { [METHOD]: async () => Promise.reject(new Error('defect')) }, 'threw'],
+  ['a handler that rejects', { [METHOD]: async () => Promise.reject(new Error('defect')) }, 'threw'],
   ['an answer in the wrong shape', { [METHOD]: () => ({ decision: 'yes' }) }, 'answer'],
   ['no answer at all', { [METHOD]: () => undefined }, 'answer'],
 ] as unknown as [string, QuestionHandlers, Refusal['because']][])(
@@ -85,7 +85,7 @@ test('a question that cannot be read is refused without its handler', async () =
   expect(calls).toBe(0);
 });
 
-test('an unknown question is an error that says so, and others have a form of refusal of their own (C-031)', async () => {
+test('an unknown question is an error that says so, and others have a form of refusal of their own', async () => {
   const { line } = await asking({});
   line.say({ id: 1, method: 'some/thing', params: {} });
   expect(await line.next()).toMatchObject({
@@ -118,7 +118,7 @@ test('a question that is repeated while it stands has one handler; one resolved 
   expect(calls).toBe(1);
 });
 
-test('a handler may come later and go again; a listener that is told of notifications gets them as they are (C-032)', async () => {
+test('a handler may come later and go again; a listener that is told of notifications gets them as they are', async () => {
   const { client, line, refusals } = await asking({});
   const off = client.onServerRequest(METHOD, () => ({ decision: 'acceptForSession' }));
   line.say({ id: 1, method: METHOD, params: PARAMS });

@@ -1,4 +1,4 @@
-// The client library against a server that answers wrongly, late, twice or not at all. C-025, C-026, C-035 to C-038, C-103, C-106, C-110.
+// The client library against a server that answers wrongly, late, twice or not at all.
 
 import { afterEach, expect, test } from 'vitest';
 import { RequestError } from '../../src/client/errors.ts';
@@ -13,7 +13,7 @@ afterEach(closeClients);
 const OVERLOADED = { code: -32001, message: 'later', data: { kind: 'overloaded', retry_after_ms: 10 } };
 const unsubscribed = { status: 'unsubscribed' };
 
-test('answers out of order, twice, with wrong ids and between garbage reach whom they belong to (C-037, C-103)', async () => {
+test('answers out of order, twice, with wrong ids and between garbage reach whom they belong to', async () => {
   const { client, line } = await clientOf(new HostileServer());
   const told: string[] = [];
   client.on('diagnostic', (text) => told.push(text));
@@ -38,7 +38,7 @@ test('answers out of order, twice, with wrong ids and between garbage reach whom
   expect(await line.rest()).toEqual([]);
 });
 
-test('an error has the code and the data of the server; a result without the agreed shape is one (C-035)', async () => {
+test('an error has the code and the data of the server; a result without the agreed shape is one', async () => {
   const { client, line } = await clientOf(new HostileServer());
   const failed = client.request(threadUnsubscribe, { threadId: 't' });
   const error = { code: -32009, message: 'no', data: { kind: 'busy', more: 1 } };
@@ -56,7 +56,7 @@ test('an error has the code and the data of the server; a result without the agr
     await expect(client.send(method, {})).rejects.toMatchObject({ kind: 'unknownMethod' });
 });
 
-test('beyond the limit a request fails here and is not sent; a stop still goes (C-025, C-038, C-106)', async () => {
+test('beyond the limit a request fails here and is not sent; a stop still goes', async () => {
   const { client, line } = await clientOf(new HostileServer(), { maxPendingRequests: 2 });
   const asked = [client.request('thread/read', { threadId: 'a' }), client.request('turn/steer', STEER)];
   const refused = await client.request('turn/steer', STEER).catch((reason: unknown) => reason);
@@ -79,7 +79,7 @@ test('the limit is 256 unless it is set', async () => {
   expect((await Promise.allSettled(asked)).every(({ status }) => status === 'rejected')).toBe(true);
 });
 
-test('what is never answered ends in time, and is honest about its effect (C-026)', async () => {
+test('what is never answered ends in time, and is honest about its effect', async () => {
   const { client, line } = await clientOf(new HostileServer(), { requestTimeoutMs: 30 });
   const read = await client.request('thread/read', { threadId: 'a' }).catch((reason: unknown) => reason);
   expect(read).toMatchObject({ kind: 'unavailable', data: { kind: 'timeout' }, state: undefined });
@@ -112,7 +112,7 @@ test('a request that the program gives up is not sent, or its effect is not know
   await expect(asked).rejects.toMatchObject({ kind: 'cancelled', state: 'unknown' });
 });
 
-test('an overloaded server is asked again after its pause with the same key, by few at a time (C-110)', async () => {
+test('an overloaded server is asked again after its pause with the same key, by few at a time', async () => {
   const { client, line } = await clientOf(new HostileServer());
   const count = 12;
   const asked = Array.from({ length: count }, () => client.request('turn/steer', STEER));
@@ -225,7 +225,7 @@ test('a handshake that is refused is not tried again; one that is not answered e
   await expect(connectWith(() => silent.dial, settings)).rejects.toThrow('no handshake within 20 ms');
 });
 
-test('closing waits for answers and lets nothing new begin; what stays unanswered ends (C-036)', async () => {
+test('closing waits for answers and lets nothing new begin; what stays unanswered ends', async () => {
   const { client, line } = await clientOf(new HostileServer(), { drainMs: 5_000 });
   const asked = client.request('thread/unsubscribe', { threadId: 'a' });
   const events = client.notifications();

@@ -27,7 +27,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DEMO = { command: process.execPath, args: [join(ROOT, 'conformance/kit/mcp-server.mjs')] };
 const RECORDING = fileURLToPath(new URL('../fixtures/exchanges.json', import.meta.url));
 
-test('a session that uses every method (L-044)', async () => {
+test('a session that uses every method', async () => {
   const sandbox = async () => ({ isAvailable: false, reason: 'none', advice: 'none' }) as const;
   login = await LoginServer.start();
   const mcp_servers = { demo: DEMO, tickets: { url: login.url, enabled: false } };

@@ -178,7 +178,7 @@ test('a reader that has seen enough ends it quietly, and not the turn', async ()
   expect(await turn.completed).toMatchObject({ status: 'interrupted' });
 });
 
-test('over a WebSocket the token comes from the variable that is named (L-030)', async () => {
+test('over a WebSocket the token comes from the variable that is named', async () => {
   const data = scratch();
   const { address } = await serve(['--data-dir', data, '--listen', 'ws://127.0.0.1:0']);
   const token = readFileSync(join(data, 'ws-token'), 'utf8').trim();

@@ -1,4 +1,4 @@
-// The client library against the built server over standard streams, the Unix socket and WebSockets. C-023, C-024, C-033, C-034, C-036.
+// The client library against the built server over standard streams, the Unix socket and WebSockets.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ async function tryOut(client: Heddle): Promise<void> {
   expect(await hanging.completed).toMatchObject({ status: 'interrupted' });
 }
 
-test('over standard streams: the server is started, told its folder, and gone at the end (C-023, C-024, C-034, C-036)', async () => {
+test('over standard streams: the server is started, told its folder, and gone at the end', async () => {
   const data = scratch();
   const client = await kept(connect({ ...INTRODUCTION, ...spawned(data) }));
   expect(client.server.codexHome).toBe(data);
@@ -77,7 +77,7 @@ test('over standard streams: the server is started, told its folder, and gone at
   expect(isAlive(pid)).toBe(false);
 });
 
-test('folder, state directory and queue cap of the server are those it was started with (C-023, C-024, C-027, C-034)', async () => {
+test('folder, state directory and queue cap of the server are those it was started with', async () => {
   const [folder, stateDirectory] = [scratch(), join(scratch(), 'state')];
   const env = { PATH: process.env.PATH, HOME: scratch() };
   const args = [EXECUTABLE, 'app-server', '--backend', 'mock'];
@@ -100,7 +100,7 @@ test('folder, state directory and queue cap of the server are those it was start
   expect(usual.server.server.limits.requestsInFlight).toBe(256);
 });
 
-test('a server that cannot start says why, and one that is not there is not waited for (C-033)', async () => {
+test('a server that cannot start says why, and one that is not there is not waited for', async () => {
   const args = [EXECUTABLE, 'app-server', '--no-such-flag'];
   const said = connect({ ...INTRODUCTION, spawn: { command: process.execPath, args } });
   await expect(said).rejects.toThrow(/it said: [\s\S]*no-such-flag/);

@@ -41,7 +41,7 @@ describe('with --remote', () => {
   });
 
   test.each(remoteCommands.filter(([name]) => name !== 'chat'))(
-    'heddle %s: the token is not sent in clear to another machine (L-030)',
+    'heddle %s: the token is not sent in clear to another machine',
     async (_name, words) => {
       const flags = ['--remote', 'ws://192.0.2.1:9', '--remote-auth-token-env', 'SECRET'];
       const force = words[1] === 'delete' ? ['--force'] : [];

@@ -91,7 +91,7 @@ test(
 );
 
 test(
-  'pages of the file that have changed places end in a verdict, and a server refuses or serves, as it is (BC-18)',
+  'pages of the file that have changed places end in a verdict, and a server refuses or serves, as it is',
   async () => {
     const data = scratch();
     for (let index = 0; index < 6; index += 1) await turn(data);

@@ -1,4 +1,4 @@
-// MCP servers of the built executable: what they print stays theirs, and they end with the server, however that ends (BC-05, BC-26).
+// MCP servers of the built executable: what they print stays theirs, and they end with the server, however that ends.
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -19,7 +19,7 @@ async function schemaOf(...flags: readonly string[]): Promise<readonly string[]>
   return oneOf.map(({ properties }) => properties.method.const).toSorted();
 }
 
-test('the methods of the schema are those that a server of the same executable supports (L-044, L-045)', async () => {
+test('the methods of the schema are those that a server of the same executable supports', async () => {
   const env = { PATH: process.env.PATH, HOME: scratch() };
   const args = [EXECUTABLE, 'app-server', '--backend', 'mock'];
   const spawn = { command: process.execPath, args, env, stateDirectory: scratch() };

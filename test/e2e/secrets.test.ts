@@ -1,4 +1,4 @@
-// Secrets stay where they belong (BC-36): in files of 0600 and with those whom they are for; in no log, history, error, answer or argument.
+// Secrets stay where they belong: in files of 0600 and with those whom they are for; in no log, history, error, answer or argument.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

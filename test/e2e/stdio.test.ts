@@ -42,7 +42,7 @@ test('what was asked before the end of the input is answered', async () => {
 });
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s in mid-turn settles the turn and ends with code 0, the last line whole (BC-05)',
+  '%s in mid-turn settles the turn and ends with code 0, the last line whole',
   async (signal) => {
     const data = scratch();
     const first = new Program([...SERVER, '--data-dir', data]);
@@ -96,7 +96,7 @@ test('a command that is deaf to its end is gone when the server is, within five 
   expect(isRunning(Number(pid))).toBe(false);
 });
 
-test('whatever else is printed in the process lands on standard error (BC-05)', async () => {
+test('whatever else is printed in the process lands on standard error', async () => {
   const preload = join(scratch(), 'noise.cjs');
   writeFileSync(
     preload,

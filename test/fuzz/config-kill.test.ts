@@ -1,4 +1,4 @@
-// kill -9 while a setting is written: the file is one whole version, none older than the last that was reported (BC-32).
+// kill -9 while a setting is written: the file is one whole version, none older than the last that was reported.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

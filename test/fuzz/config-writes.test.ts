@@ -1,4 +1,4 @@
-// Random writes to generated YAML files: what was asked for is there, and every byte of everything else (BC-32).
+// Random writes to generated YAML files: what was asked for is there, and every byte of everything else.
 
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';

@@ -38,11 +38,11 @@ async function listed(client: TestClient): Promise<{ threads: Received[]; isPart
 }
 
 test.each<[string, (database: Database, keys: DatabaseKey[]) => void]>([
-  ['(a) deleted', (database, keys) => [...keys, [...tablesKey]].forEach((key) => void database.remove(key))],
-  ['(b) empty', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('\u0000')))],
+  ['deleted', (database, keys) => [...keys, [...tablesKey]].forEach((key) => void database.remove(key))],
+  ['empty', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('\u0000')))],
   ['(c) random', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('x'.repeat(99))))],
   ['(e) of an older schema', (database) => void database.put([...tablesKey], Buffer.from('00000000old'))],
-])('the tables are %s: the list is the same again, and a turn runs (BC-18)', async (_, work) => {
+])('the tables are %s: the list is the same again, and a turn runs', async (_, work) => {
   const server = await startApp();
   const client = await server.connect();
   const ids: string[] = [];
@@ -78,7 +78,7 @@ test.each<[string, (database: Database, keys: DatabaseKey[]) => void]>([
   expect(kept.filter(({ text }: Received) => text === long)).toHaveLength(1);
 });
 
-test('(f) rows without a log are passed over, and the others are there (BC-18)', async () => {
+test('rows without a log are passed over, and the others are there', async () => {
   const server = await startApp();
   const client = await server.connect();
   const ids: string[] = [];

@@ -32,7 +32,7 @@ async function eventsUpTo(client: TestClient, threadId: string, last: number): P
   return events;
 }
 
-test('thirty turns, compactions at 10 and 25, a rollback of two and a restart (BC-20)', async () => {
+test('thirty turns, compactions at 10 and 25, a rollback of two and a restart', async () => {
   const live = liveAnswer();
   const steps = Array.from({ length: 40 }, (_, index) => say(`answer-${index + 1}.`));
   const model = await startModelServer(...steps.toSpliced(25, 0, live.step));
@@ -77,7 +77,7 @@ test('thirty turns, compactions at 10 and 25, a rollback of two and a restart (B
   await model.close();
 });
 
-test('a kill between any two records of a compaction leaves the old view or the new one, and all that was shown (BC-20)', async () => {
+test('a kill between any two records of a compaction leaves the old view or the new one, and all that was shown', async () => {
   const model = await startModelServer(say('first answer'), say('second answer'), say('THE SUMMARY'));
   const copies: string[] = [];
   let isCompacting = false;

@@ -44,7 +44,7 @@ test('the next request holds the summary and the words of the user; nothing chan
   await model.close();
 });
 
-test('visible history stays whole through compactions and a rollback, and dropped turns are not in the view (BC-20)', async () => {
+test('visible history stays whole through compactions and a rollback, and dropped turns are not in the view', async () => {
   const steps = Array.from({ length: 40 }, (_, index) => say(`answer-${index}.`));
   const model = await startModelServer(...steps);
   const server = await startApp({ backend: model });

@@ -136,7 +136,7 @@ describe.each(KINDS)('a question about $name', (kind) => {
     expect(rig.outputs()[0]).not.toMatch(refused);
   });
 
-  test('is seen in the list, and stands for who comes ten minutes later (BC-11 a)', async () => {
+  test('is seen in the list, and stands for who comes ten minutes later', async () => {
     const { rig, clock, watcher, turnId } = await abandoned();
     await waiting(watcher);
     clock.advance(600_000);
@@ -172,7 +172,7 @@ describe.each(KINDS)('a question about $name', (kind) => {
     expect((await late.request('thread/read', { threadId })).pendingApprovals).toEqual([]);
   });
 
-  test('is ended by an interrupt of a new client (BC-11 b)', async () => {
+  test('is ended by an interrupt of a new client', async () => {
     const { rig, watcher, turnId } = await abandoned();
     await waiting(watcher);
     const late = await joined(rig);
@@ -187,7 +187,7 @@ describe.each(KINDS)('a question about $name', (kind) => {
     expect(rig.model.requests).toHaveLength(1);
   });
 
-  test('is declined at once where the operator wants that, and the model is told why (BC-11 c)', async () => {
+  test('is declined at once where the operator wants that, and the model is told why', async () => {
     const { rig } = await abandoned({ config: { unattended: 'decline' } });
     await rig.model.received(2);
     expect(rig.outputs()[0]).toMatch(refused);

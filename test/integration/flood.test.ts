@@ -8,7 +8,7 @@ afterEach(cleanUp);
 
 const REQUESTS = 10_000;
 
-test.each(TRANSPORTS)('ten thousand requests over %s get one answer each (BC-13)', async (transport) => {
+test.each(TRANSPORTS)('ten thousand requests over %s get one answer each', async (transport) => {
   const server = await startApp({ transport });
   const [client, other] = [await server.connect(), await server.connect()];
   const before = client.transcript.length;
@@ -30,7 +30,7 @@ test.each(TRANSPORTS)('ten thousand requests over %s get one answer each (BC-13)
   await client.settled();
 });
 
-test('requests that wait for each other are refused as overloaded beyond the limit, but an interrupt is not (BC-13)', async () => {
+test('requests that wait for each other are refused as overloaded beyond the limit, but an interrupt is not', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);

@@ -7,7 +7,7 @@ import { runTurn, startThread } from '../harness/turns.ts';
 afterEach(cleanUp);
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
-  test('nothing is answered before initialize, and initialize only once (BC-08)', async () => {
+  test('nothing is answered before initialize, and initialize only once', async () => {
     const server = await startApp({ transport });
     const client = await server.dial();
     const early = await client.refusal('thread/list', {});
@@ -24,14 +24,14 @@ test.each([
   ['without clientInfo', {}],
   ['without params', undefined],
   ['with a name that is no text', { clientInfo: { name: 7, version: '1' } }],
-])('initialize %s is refused, and can be tried again (BC-08)', async (_, params) => {
+])('initialize %s is refused, and can be tried again', async (_, params) => {
   const server = await startApp();
   const client = await server.dial();
   expect((await client.refusal('initialize', params)).code).toBe(-32602);
   await client.initialize();
 });
 
-test('requests between the answer of initialize and initialized are answered (BC-08)', async () => {
+test('requests between the answer of initialize and initialized are answered', async () => {
   const server = await startApp();
   const client = await server.dial();
   await client.request('initialize', { clientInfo: { name: 'eager', version: '1' } });
@@ -40,7 +40,7 @@ test('requests between the answer of initialize and initialized are answered (BC
   await client.settled();
 });
 
-test('what is written behind initialize in one go is answered after it (BC-08)', async () => {
+test('what is written behind initialize in one go is answered after it', async () => {
   const server = await startApp();
   const client = await server.dial();
   const hello = client.post('initialize', { clientInfo: { name: 'eager', version: '1' } });
@@ -50,7 +50,7 @@ test('what is written behind initialize in one go is answered after it (BC-08)',
   expect(client.transcript.map((each) => each.id)).toEqual([hello, list]);
 });
 
-test('opt-outs are exact, unknown ones are no fault, and they hold for this connection only (BC-08)', async () => {
+test('opt-outs are exact, unknown ones are no fault, and they hold for this connection only', async () => {
   const server = await startApp();
   const many = Array.from({ length: 1000 }, (_, index) => `no/such/${index}`);
   const silenced = ['item/agentMessage/delta', 'thread/started', 'item'];
@@ -66,7 +66,7 @@ test('opt-outs are exact, unknown ones are no fault, and they hold for this conn
   expect(other.news('item/agentMessage/delta').length).toBeGreaterThan(0);
 });
 
-test('an opt-out never silences a question of the server (BC-08)', async () => {
+test('an opt-out never silences a question of the server', async () => {
   const server = await startApp();
   const client = await server.connect({ optOut: ['item/commandExecution/requestApproval'] });
   const threadId = await startThread(client);
@@ -75,7 +75,7 @@ test('an opt-out never silences a question of the server (BC-08)', async () => {
   await client.notified('turn/completed');
 });
 
-test('an unknown notification is ignored, an unknown request refused by name (BC-08)', async () => {
+test('an unknown notification is ignored, an unknown request refused by name', async () => {
   const server = await startApp();
   const client = await server.connect();
   const before = client.transcript.length;

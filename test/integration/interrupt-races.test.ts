@@ -12,7 +12,7 @@ afterEach(cleanUp);
 
 const SETTLED = { physicallySettled: true };
 
-test.each(TRANSPORTS)('directly behind the start of the turn over %s (BC-15)', async (transport) => {
+test.each(TRANSPORTS)('directly behind the start of the turn over %s', async (transport) => {
   const server = await startApp({ transport });
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -28,7 +28,7 @@ test.each(TRANSPORTS)('directly behind the start of the turn over %s (BC-15)', a
   }
 });
 
-test('an interrupt is valid from the moment the start is answered (BC-15)', async () => {
+test('an interrupt is valid from the moment the start is answered', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -37,7 +37,7 @@ test('an interrupt is valid from the moment the start is answered (BC-15)', asyn
   expect((await completed(client, turnId)).status).toBe('interrupted');
 });
 
-test('a hundred times (BC-15)', async () => {
+test('a hundred times', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -51,7 +51,7 @@ test('a hundred times (BC-15)', async () => {
   expect((await runTurn(client, threadId, 'say next')).status).toBe('completed');
 });
 
-test('with the id of the turn before: an error that names the active one (BC-15)', async () => {
+test('with the id of the turn before: an error that names the active one', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -87,7 +87,7 @@ test('twice is the same as once: after the end, beside the next turn, and after 
   expect((await later.refusal('turn/interrupt', { threadId, turnId: 'never-there' })).code).toBe(-32009);
 });
 
-test('after the end: an error, and nothing changes (BC-15)', async () => {
+test('after the end: an error, and nothing changes', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -98,7 +98,7 @@ test('after the end: an error, and nothing changes (BC-15)', async () => {
   expect((await runTurn(client, threadId, 'say two')).status).toBe('completed');
 });
 
-test('on an ephemeral thread (BC-15)', async () => {
+test('on an ephemeral thread', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client, { ephemeral: true });
@@ -107,7 +107,7 @@ test('on an ephemeral thread (BC-15)', async () => {
   expect((await completed(client, turnId)).status).toBe('interrupted');
 });
 
-test('after a second resume of the same thread, one end is told (BC-15)', async () => {
+test('after a second resume of the same thread, one end is told', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client);
@@ -120,7 +120,7 @@ test('after a second resume of the same thread, one end is told (BC-15)', async 
   expect(client.news('turn/completed')).toHaveLength(1);
 });
 
-test('while a command is deaf to polite signals: it is gone when the interrupt is answered (BC-15)', async () => {
+test('while a command is deaf to polite signals: it is gone when the interrupt is answered', async () => {
   const server = await startApp();
   const client = await server.connect();
   const threadId = await startThread(client, { sandbox: 'danger-full-access' });
@@ -139,7 +139,7 @@ test('while a command is deaf to polite signals: it is gone when the interrupt i
   expect(command).toMatchObject({ status: 'failed', aggregatedOutput: 'ready\n' });
 });
 
-test('on another connection than the one that began (BC-15)', async () => {
+test('on another connection than the one that began', async () => {
   const server = await startApp();
   const [first, second] = [await server.connect(), await server.connect()];
   const threadId = await startThread(first);
@@ -148,7 +148,7 @@ test('on another connection than the one that began (BC-15)', async () => {
   expect((await completed(first, turnId)).status).toBe('interrupted');
 });
 
-test('no tool starts after an interrupt, the text so far is kept, and the next turn says that work was aborted (BC-15)', async () => {
+test('no tool starts after an interrupt, the text so far is kept, and the next turn says that work was aborted', async () => {
   const cut = liveAnswer();
   const model = await startModelServer(cut.step, stream(responses.say('I see')));
   const server = await startApp({ backend: model });
@@ -173,7 +173,7 @@ test('no tool starts after an interrupt, the text so far is kept, and the next t
   await model.close();
 });
 
-test('every call that was cut off has an output in the next request to the model (BC-15)', async () => {
+test('every call that was cut off has an output in the next request to the model', async () => {
   const call = { cmd: 'echo started; sleep 600' };
   const model = await startModelServer(
     stream([responses.created(), responses.call('call_1', 'exec_command', call), responses.completed()]),

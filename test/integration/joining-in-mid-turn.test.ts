@@ -49,7 +49,7 @@ function known(client: TestClient, snapshot: Received): Map<string, Received> {
   return items;
 }
 
-test('a snapshot and what follows it are the whole thread, whenever a client joins (BC-12)', async () => {
+test('a snapshot and what follows it are the whole thread, whenever a client joins', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: MESSAGES * 8 }), async (moment) => {
       const { server, model, answer } = await aTurnThatStreams();
@@ -85,7 +85,7 @@ test('a snapshot and what follows it are the whole thread, whenever a client joi
   );
 });
 
-test('of two turns that are started at once one runs, and the other is refused with the one that runs (BC-12)', async () => {
+test('of two turns that are started at once one runs, and the other is refused with the one that runs', async () => {
   const { server, model, answer } = await aTurnThatStreams();
   const [first, second] = [await server.connect(), await server.connect()];
   const threadId = await startThread(first);
@@ -112,7 +112,7 @@ test('of two turns that are started at once one runs, and the other is refused w
   await model.close();
 });
 
-test('where the operator wants that, the second start steers the turn, and everyone sees its words (BC-12)', async () => {
+test('where the operator wants that, the second start steers the turn, and everyone sees its words', async () => {
   const answer = liveAnswer();
   const again = liveAnswer();
   const model = await startModelServer(answer.step, again.step);
@@ -152,7 +152,7 @@ test('a request may choose what a busy thread does with its start', async () => 
   await model.close();
 });
 
-test('an item that completes while a snapshot is read is neither missed nor shown twice (BC-12)', async () => {
+test('an item that completes while a snapshot is read is neither missed nor shown twice', async () => {
   const answer = liveAnswer();
   const model = await startModelServer(answer.step);
   const duringRead = deferred<() => Promise<unknown>>();

@@ -9,7 +9,7 @@ afterEach(cleanUp);
 
 const FROM_THE_FUTURE = { heddleTestMember: { nested: [1, null] } };
 
-test('unknown members are ignored in every request of a session (BC-09)', async () => {
+test('unknown members are ignored in every request of a session', async () => {
   const server = await startApp();
   const client = await server.dial();
   const request = (method: string, params: object) => client.request(method, { ...params, ...FROM_THE_FUTURE });
@@ -39,7 +39,7 @@ test('unknown members are ignored in every request of a session (BC-09)', async 
 });
 
 test.each(['thread/start', 'thread/list', 'thread/loaded/list', 'model/list', 'config/read', 'account/read'])(
-  '%s needs no params where all are optional, nor any that are null (BC-09)',
+  '%s needs no params where all are optional, nor any that are null',
   async (method) => {
     const server = await startApp();
     const client = await server.connect();
@@ -49,7 +49,7 @@ test.each(['thread/start', 'thread/list', 'thread/loaded/list', 'model/list', 'c
   },
 );
 
-test('null means not given (BC-09)', async () => {
+test('null means not given', async () => {
   const server = await startApp();
   const client = await server.connect({ experimentalApi: true });
   const nothing = Object.fromEntries(
@@ -103,7 +103,7 @@ const misread: [string, (client: TestClient, threadId: string) => Promise<Error 
   ],
 ];
 
-test.each(misread)('%s that nobody knows is refused with those that count (BC-09)', async (_, ask, allowed) => {
+test.each(misread)('%s that nobody knows is refused with those that count', async (_, ask, allowed) => {
   const server = await startApp();
   const client = await server.connect();
   const error = await ask(client, await startThread(client));

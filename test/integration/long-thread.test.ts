@@ -94,7 +94,7 @@ async function itemsOfTurn(client: TestClient, turnId: string): Promise<string[]
   }
 }
 
-test(`a thread of ${ITEMS} items opens in what fits, and its pages have every item once (BC-22)`, async () => {
+test(`a thread of ${ITEMS} items opens in what fits, and its pages have every item once`, async () => {
   const server = await startApp({ transport: 'websocket', dataDirectory: await stored() });
   const client = await server.connect({ experimentalApi: true });
   // A client that is not always there to read.

@@ -24,7 +24,7 @@ function lyingClock() {
   };
 }
 
-test('in mid-turn the clock goes back an hour, then on by two: nothing ends, and the order stays (BC-21)', async () => {
+test('in mid-turn the clock goes back an hour, then on by two: nothing ends, and the order stays', async () => {
   const answer = liveAnswer();
   const model = await startModelServer(answer.step);
   const clock = lyingClock();
@@ -53,7 +53,7 @@ test('in mid-turn the clock goes back an hour, then on by two: nothing ends, and
   await model.close();
 });
 
-test('names from 1970 and 2100, and many inputs in one millisecond: one turn each, in the order of acceptance (BC-21)', async () => {
+test('names from 1970 and 2100, and many inputs in one millisecond: one turn each, in the order of acceptance', async () => {
   const clock = { ...systemClock, now: () => Date.UTC(2026, 0, 1) };
   const server = await startApp({ clock });
   const client = await server.connect();
@@ -95,7 +95,7 @@ test('names from 1970 and 2100, and many inputs in one millisecond: one turn eac
   expect(read.thread.turns.map((turn: Received) => turn.id)).toEqual(found);
 });
 
-test('threads of times that jump are listed once each, and paging ends (BC-21)', async () => {
+test('threads of times that jump are listed once each, and paging ends', async () => {
   const clock = lyingClock();
   const server = await startApp({ clock });
   const client = await server.connect();

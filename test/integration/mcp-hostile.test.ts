@@ -1,4 +1,4 @@
-// MCP servers of the worst kind: what one of them does is its own trouble, and nobody waits for it (BC-26, BC-30, BC-31).
+// MCP servers of the worst kind: what one of them does is its own trouble, and nobody waits for it.
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -198,7 +198,7 @@ describe('providers are written', () => {
   });
 });
 
-test('a thread whose provider is gone is read and resumed, and takes another one for its next turn (BC-24)', async () => {
+test('a thread whose provider is gone is read and resumed, and takes another one for its next turn', async () => {
   const gone = await startModelServer(
     stream([
       responses.created(),

@@ -87,7 +87,7 @@ test('without a backend every turn says what to configure, and the thread is unh
   expect((await itemsOf(client, threadId)).map(({ type }) => type)).toEqual(['userMessage']);
 });
 
-test('a provider that has gone from the configuration fails the turn by name, and reading goes on (BC-24)', async () => {
+test('a provider that has gone from the configuration fails the turn by name, and reading goes on', async () => {
   const model = await startModelServer(stream(responses.say('hello')));
   const server = await startApp({ backend: model });
   const client = await server.connect();

@@ -20,7 +20,7 @@ async function askedIn() {
   return { server, client, folder, elsewhere, threadId, turnId, question: await client.asked() };
 }
 
-test('the folder leads elsewhere by now: nothing runs, in neither (BC-29 c)', async () => {
+test('the folder leads elsewhere by now: nothing runs, in neither', async () => {
   const { client, folder, elsewhere, turnId, question } = await askedIn();
   await rename(folder, `${folder}-moved`);
   await symlink(elsewhere, folder);
@@ -34,7 +34,7 @@ test('the folder leads elsewhere by now: nothing runs, in neither (BC-29 c)', as
 test.each<[string, (folder: string) => Promise<void>]>([
   ['is gone', (folder) => rm(folder, { recursive: true })],
   ['is a file', (folder) => rm(folder, { recursive: true }).then(() => writeFile(folder, ''))],
-])('the folder %s: the command fails with that reason, and the thread goes on elsewhere (BC-29)', async (_, change) => {
+])('the folder %s: the command fails with that reason, and the thread goes on elsewhere', async (_, change) => {
   const { client, folder, elsewhere, threadId, turnId, question } = await askedIn();
   await change(folder);
   question.answer({ decision: 'accept' });

@@ -33,7 +33,7 @@ async function stored(): Promise<string> {
   return directory;
 }
 
-test(`${THREADS} threads in pages of ${PAGE}, while others are touched, archived, made and deleted (BC-23)`, async () => {
+test(`${THREADS} threads in pages of ${PAGE}, while others are touched, archived, made and deleted`, async () => {
   const server = await startApp({ dataDirectory: await stored() });
   let client = await server.connect();
   const untouched = new Set(Array.from({ length: THREADS }, (_, index) => nameOf(index)));

@@ -87,7 +87,7 @@ describe.skipIf(!state.isAvailable)('what is granted', () => {
   });
 });
 
-describe('nothing is granted (BC-06) by', () => {
+describe('nothing is granted by', () => {
   test.each<[string, object]>([
     ['an error', { error: { code: -1, message: 'no' } }],
     ['a decision', { result: { decision: 'accept' } }],
@@ -160,7 +160,7 @@ describe('nothing is granted (BC-06) by', () => {
   });
 });
 
-test('of an answer that goes beyond the question only what was asked counts (BC-06)', async () => {
+test('of an answer that goes beyond the question only what was asked counts', async () => {
   const { rig, out, ask } = await setting();
   const { turnId, question } = await rig.ask(ask);
   const write = [out, '/', join(out, '..'), '/etc'];

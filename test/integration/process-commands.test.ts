@@ -97,7 +97,7 @@ describe('command/exec', () => {
     }
   });
 
-  test.each(TRANSPORTS)('streams the exact bytes over %s, also of a character in pieces (BC-01)', async (transport) => {
+  test.each(TRANSPORTS)('streams the exact bytes over %s, also of a character in pieces', async (transport) => {
     const { client: one } = await client({ transport });
     const run = (processId: string, script: string) =>
       one.request('command/exec', { ...BARE, command: bash(script), processId, streamStdoutStderr: true });
@@ -292,7 +292,7 @@ describe('process/*', () => {
 });
 
 describe('a connection', () => {
-  test('has names of its own, and takes its programs with it (BC-14)', async () => {
+  test('has names of its own, and takes its programs with it', async () => {
     const { server, client: one } = await client();
     const other = await server.connect({ experimentalApi: true });
     const pids = join(server.workspace, 'pids');

@@ -1,4 +1,4 @@
-// A client that does not read slows down its own programs and nobody else; what is beyond a cap is thrown away (BC-28).
+// A client that does not read slows down its own programs and nobody else; what is beyond a cap is thrown away.
 
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Programs on terminals: nothing of a burst is lost, the end comes last, and what comes too late is told (BC-27).
+// Programs on terminals: nothing of a burst is lost, the end comes last, and what comes too late is told.
 
 import { readlinkSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';

@@ -23,7 +23,7 @@ const stops: [string, Stop][] = [
 ];
 
 describe.each(stops)('after %s', (_, stop) => {
-  test('a thread that never had a turn is there and works (BC-17)', async () => {
+  test('a thread that never had a turn is there and works', async () => {
     const server = await startApp();
     const client = await server.connect();
     const threadId = await startThread(client, { title: 'kept', metadata: { a: 1 } });
@@ -45,7 +45,7 @@ describe.each(stops)('after %s', (_, stop) => {
     expect((await itemsOf(later, threadId))[1]!.text).toBe('alive');
   });
 
-  test('a turn that only waits for people goes on: same question, answered once, run once (BC-17)', async () => {
+  test('a turn that only waits for people goes on: same question, answered once, run once', async () => {
     const server = await startApp();
     const client = await server.connect();
     const turn = await askedTurn(server, client);
@@ -104,7 +104,7 @@ describe.each(stops)('after %s', (_, stop) => {
   });
 });
 
-test('a command that ran when the server was killed has an unknown outcome, and the model hears of it (BC-17)', async () => {
+test('a command that ran when the server was killed has an unknown outcome, and the model hears of it', async () => {
   const call = { cmd: 'echo begun; sleep 600' };
   const model = await startModelServer(
     stream([responses.created(), responses.call('call_1', 'exec_command', call), responses.completed()]),

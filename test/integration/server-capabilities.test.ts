@@ -31,7 +31,7 @@ const remote = (permissions: readonly Permission[]): Principal => ({
   isLocal: false,
 });
 
-test('everything declared is served, and nothing else (L-044)', async () => {
+test('everything declared is served, and nothing else', async () => {
   const server = await startApp();
   const client = await server.connect(EXPERIMENTAL);
   expect(client.transcript[0]!.result.server.features).toContain('serverCapabilities');

@@ -9,7 +9,7 @@ afterEach(cleanUp);
 
 const ACCEPT = { decision: 'accept' };
 
-test.each(TRANSPORTS)('answers to no question are ignored over %s (BC-04)', async (transport) => {
+test.each(TRANSPORTS)('answers to no question are ignored over %s', async (transport) => {
   const server = await startApp({ transport });
   const client = await server.connect();
   client.send({ id: 999_999, result: {} });
@@ -22,7 +22,7 @@ test.each(TRANSPORTS)('answers to no question are ignored over %s (BC-04)', asyn
 });
 
 describe('an answer to a question of another connection', () => {
-  test('is not taken from a connection that was not asked (BC-04)', async () => {
+  test('is not taken from a connection that was not asked', async () => {
     const server = await startApp();
     const [asked, other] = [await server.connect(), await server.connect()];
     const turn = await askedTurn(server, asked);
@@ -36,7 +36,7 @@ describe('an answer to a question of another connection', () => {
     expect(await turn.runs()).toBe(0);
   });
 
-  test('counts on a new connection only after the question has come there (BC-04)', async () => {
+  test('counts on a new connection only after the question has come there', async () => {
     const server = await startApp();
     const first = await server.connect();
     const turn = await askedTurn(server, first);
@@ -53,7 +53,7 @@ describe('an answer to a question of another connection', () => {
   });
 });
 
-test('a second answer to the same question is ignored (BC-04)', async () => {
+test('a second answer to the same question is ignored', async () => {
   const server = await startApp();
   const client = await server.connect();
   const turn = await askedTurn(server, client);

@@ -10,7 +10,7 @@ import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
-test.each(TRANSPORTS)('a turn ends well with nobody connected over %s (BC-14)', async (transport) => {
+test.each(TRANSPORTS)('a turn ends well with nobody connected over %s', async (transport) => {
   const answer = liveAnswer();
   const model = await startModelServer(answer.step);
   const server = await startApp({ backend: model, transport });
@@ -32,7 +32,7 @@ test.each(TRANSPORTS)('a turn ends well with nobody connected over %s (BC-14)', 
   await model.close();
 });
 
-test('all lines of a command are there although nobody listened (BC-14)', async () => {
+test('all lines of a command are there although nobody listened', async () => {
   const server = await startApp();
   const [client, watcher] = [await server.connect(), await server.connect()];
   const threadId = await startThread(client, { sandbox: 'danger-full-access' });

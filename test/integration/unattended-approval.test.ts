@@ -10,7 +10,7 @@ import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 afterEach(cleanUp);
 
-test('a connection that is lost is no answer: the question comes again and runs the command once (BC-10)', async () => {
+test('a connection that is lost is no answer: the question comes again and runs the command once', async () => {
   const server = await startApp({ transport: 'websocket' });
   const first = await server.connect();
   const turn = await askedTurn(server, first);
@@ -50,7 +50,7 @@ describe('a question that is asked when everyone has gone', () => {
   const waits = (flags: string[]) => (each: { readonly [member: string]: unknown }) =>
     JSON.stringify(each.status).includes(JSON.stringify({ type: 'active', activeFlags: flags }));
 
-  test('still stands ten minutes later, is seen in the list, and can be answered (BC-11)', async () => {
+  test('still stands ten minutes later, is seen in the list, and can be answered', async () => {
     const { server, clock, model, watcher, threadId, turnId } = await abandoned();
     await watcher.notified('thread/status/changed', waits(['waitingOnApproval']));
     clock.advance(600_000);
@@ -64,7 +64,7 @@ describe('a question that is asked when everyone has gone', () => {
     await model.close();
   });
 
-  test('is ended by an interrupt of a new client (BC-11)', async () => {
+  test('is ended by an interrupt of a new client', async () => {
     const { server, model, watcher, threadId, turnId } = await abandoned();
     await watcher.notified('thread/status/changed', waits(['waitingOnApproval']));
     const late = await server.connect();
@@ -79,7 +79,7 @@ describe('a question that is asked when everyone has gone', () => {
     await model.close();
   });
 
-  test('is declined at once where the operator wants that, and the model is told why (BC-11)', async () => {
+  test('is declined at once where the operator wants that, and the model is told why', async () => {
     const { server, model, threadId } = await abandoned({ unattended: 'decline' });
     await model.received(2);
     expect(JSON.stringify(model.requests[1]!.body)).toContain('nobody is there to answer');
@@ -89,7 +89,7 @@ describe('a question that is asked when everyone has gone', () => {
     await model.close();
   });
 
-  test('is not asked where the policy is never to ask, and the model is told why (BC-11)', async () => {
+  test('is not asked where the policy is never to ask, and the model is told why', async () => {
     const { model } = await abandoned({}, { approvalPolicy: 'never' });
     await model.received(2);
     expect(JSON.stringify(model.requests[1]!.body)).toContain('the approval policy is never to ask');

@@ -34,7 +34,7 @@ const answers: [string, (question: Question) => void][] = [
   ],
 ];
 
-test.each(answers)('%s is a refusal (BC-06)', async (_, give) => {
+test.each(answers)('%s is a refusal', async (_, give) => {
   const server = await startApp();
   const client = await server.connect();
   const turn = await askedTurn(server, client);
@@ -47,7 +47,7 @@ test.each(answers)('%s is a refusal (BC-06)', async (_, give) => {
   expect(await turn.runs()).toBe(0);
 });
 
-test('an answer with both a result and an error is a refusal (BC-06)', async () => {
+test('an answer with both a result and an error is a refusal', async () => {
   const server = await startApp();
   const client = await server.connect();
   const turn = await askedTurn(server, client);
@@ -56,7 +56,7 @@ test('an answer with both a result and an error is a refusal (BC-06)', async () 
   expect(await turn.runs()).toBe(0);
 });
 
-test('without a sandbox a lasting yes is not offered, and is a refusal (BC-06)', async () => {
+test('without a sandbox a lasting yes is not offered, and is a refusal', async () => {
   const sandbox = async () => ({ isAvailable: false, reason: 'none here', advice: 'install one' }) as const;
   const server = await startApp({ sandbox });
   const client = await server.connect();

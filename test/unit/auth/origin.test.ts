@@ -1,4 +1,4 @@
-// Origin and Host: web pages and rebound names stay outside (BC-34).
+// Origin and Host: web pages and rebound names stay outside.
 
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-// Bearer tokens: where they may stand, and which signed ones pass (BC-33).
+// Bearer tokens: where they may stand, and which signed ones pass.
 
 import { createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';

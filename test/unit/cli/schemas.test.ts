@@ -46,7 +46,7 @@ const methodsOf = (group: Readonly<Record<string, { readonly method: string }>>)
     .toSorted();
 const named = (list: readonly { readonly method: string }[]) => list.map(({ method }) => method);
 
-test('every declared message is written down, in order (L-045)', () => {
+test('every declared message is written down, in order', () => {
   expect(named(everything.requests)).toEqual(methodsOf(requests));
   expect(named(everything.notifications)).toEqual(methodsOf(notifications));
   expect(named(everything.serverRequests)).toEqual(methodsOf(serverRequests));

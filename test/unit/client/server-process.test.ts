@@ -49,14 +49,14 @@ test.each([
   ['leaves when its input ends', ''],
   ['leaves when it is asked with a signal', 'setInterval(() => {}, 1000);'],
   ['does not want to leave', "setInterval(() => {}, 1000); process.on('SIGTERM', () => {});"],
-])('a server that %s is gone when the client has closed (C-036)', async (_what, more) => {
+])('a server that %s is gone when the client has closed', async (_what, more) => {
   const { client, pid } = await started(more);
   expect(isAlive(pid)).toBe(true);
   await client.close();
   expect(isAlive(pid)).toBe(false);
 });
 
-test('what a server says beside the protocol is told (C-033)', async () => {
+test('what a server says beside the protocol is told', async () => {
   const { client } = await started(`
     process.stdin.on('data', (text) => String(text).includes('thread/') && process.stderr.write('disk is full'));
   `);

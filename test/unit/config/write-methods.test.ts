@@ -1,4 +1,4 @@
-// Writing settings over a connection: what is asked for is in the file, everything else stays, and failures change nothing (BC-32).
+// Writing settings over a connection: what is asked for is in the file, everything else stays, and failures change nothing.
 
 import {
   chmod,

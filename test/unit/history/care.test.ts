@@ -110,7 +110,7 @@ describe('care', () => {
     expect(await verifyHistory(directory)).toMatchObject({ threads: 3, damages: [] });
   });
 
-  describe('an export that is damaged (BC-16)', () => {
+  describe('an export that is damaged', () => {
     it('is known for it when it was cut off anywhere, and loses only what was cut', async () => {
       const { file, text } = await exported('u');
       const bytes = Buffer.from(text);

@@ -102,7 +102,7 @@ describe.each(modes)('a command under %s', (mode) => {
     expect([deltas + decoder.end(), result.output]).toEqual([text, text]);
   });
 
-  it('is ended as a whole tree by an abort, also when it does not listen (BC-25 a)', async () => {
+  it('is ended as a whole tree by an abort, also when it does not listen', async () => {
     const seen = deferred();
     const running = run(
       `trap '' TERM; (trap '' TERM; touch deaf; while :; do sleep 600; done) & until [ -e deaf ]; do :; done; echo started; wait; sleep 600`,
@@ -116,7 +116,7 @@ describe.each(modes)('a command under %s', (mode) => {
     expect(await result.settled).toMatchObject({ left: [] });
   });
 
-  it('is ended by its timeout, with a pipeline that would go on (BC-25 d)', async () => {
+  it('is ended by its timeout, with a pipeline that would go on', async () => {
     const clock = new ManualClock();
     const onOutput = () => clock.advance(300);
     const result = await run('echo begun; sh -c "sleep 600 | cat"', { timeoutMs: 300, onOutput }, mode, clock);
@@ -151,7 +151,7 @@ describe('waiting for the process, not for the pipe', () => {
     }
   });
 
-  it('completes although a background process holds the pipe, and ends it (BC-25 b)', async () => {
+  it('completes although a background process holds the pipe, and ends it', async () => {
     const result = await run('sleep 600 & echo $! >> $1; echo done');
     expect(result).toMatchObject({ exitCode: 0, output: 'done\n' });
     const [sleeper] = await pids(1);
@@ -159,7 +159,7 @@ describe('waiting for the process, not for the pipe', () => {
     expect(isRunning(sleeper!)).toBe(false);
   });
 
-  it('completes with what a background tee has passed on (BC-25 c)', async () => {
+  it('completes with what a background tee has passed on', async () => {
     const result = await run('exec > >(tee copy; exec sleep 600); echo hello; until [ -s copy ]; do :; done');
     expect(result).toMatchObject({ exitCode: 0, output: 'hello\n' });
     expect(await result.settled).toMatchObject({ left: [] });
@@ -173,7 +173,7 @@ describe('waiting for the process, not for the pipe', () => {
     expect(await result.settled).toEqual({ left: [], lateBytes: 5 });
   });
 
-  it('ends a stopped command (BC-25 e)', async () => {
+  it('ends a stopped command', async () => {
     const running = run('echo $$ >> $1; kill -STOP $$; sleep 600');
     const [pid] = await pids(1);
     await eventually('the command is stopped', () => stateOf(pid!) === 'T');

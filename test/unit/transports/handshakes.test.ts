@@ -7,7 +7,7 @@ import { cleanUp, dial, firstFrame, request, secretFile, serve, statusOf, upgrad
 afterEach(cleanUp);
 
 describe('health probes and plain HTTP', () => {
-  it('answer who is alive and nothing else (BC-34)', async () => {
+  it('answer who is alive and nothing else', async () => {
     const { port } = await serve();
     for (const path of ['/healthz', '/readyz', '/readyz?x=1']) {
       for (const verb of ['GET', 'HEAD']) {

@@ -21,7 +21,7 @@ const read = (chunks: readonly (string | Buffer)[], limit?: number, end = true) 
 };
 
 describe('LineReader', () => {
-  it('keeps a character whole when bytes come one by one (BC-01)', () => {
+  it('keeps a character whole when bytes come one by one', () => {
     const bytes = Buffer.from('{"text":"猫 and 🦊"}\n');
     expect(read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(['{"text":"猫 and 🦊"}']);
   });
@@ -34,7 +34,7 @@ describe('LineReader', () => {
       expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole);
   });
 
-  it('ends records at LF only and leaves garbage to the reader of the frames (BC-03)', () => {
+  it('ends records at LF only and leaves garbage to the reader of the frames', () => {
     expect(read(['{"a":"x\u2028y"}\n{"id":1,"method"\n[]\nnull\n'])).toEqual([
       '{"a":"x\u2028y"}',
       '{"id":1,"method"',
