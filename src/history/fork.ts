@@ -13,8 +13,8 @@ import { prepare } from './log-writer.ts';
 import type { Source } from './reader.ts';
 import { decode } from './records.ts';
 import { inSteps } from './rows.ts';
+import { DELTA_STEP } from './spent-deltas.ts';
 import type { EventToStore } from './store.ts';
-import { DELTA_STEP } from './table-rows.ts';
 import type { TurnSpan } from './tables.ts';
 
 const OUTCOME_UNKNOWN = 'this conversation was forked before the call ended; its outcome is unknown';

@@ -100,6 +100,8 @@ export function keysOf(tenant: string) {
     openAside: (id: ThreadId, approvalId: ApprovalId): Key => [tenant, 'o', named(id), named(`question ${approvalId}`)],
     openTurnsOf: (id: ThreadId): Key => [tenant, 'o', named(id)],
     openTurns: (): Key => [tenant, 'o'],
+    /** Ended turns of which deltas are left. */
+    spent: (...turn: [] | [ThreadId] | [ThreadId, TurnId]): Key => [tenant, 'spent', ...turn.map(named)],
     listed: (archived: boolean, sort: ThreadSortKey, ...place: Key): Key => [
       tenant,
       's',

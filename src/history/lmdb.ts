@@ -90,7 +90,10 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
     });
     stores.set(tenant, store);
     // Behind what waits to be served first.
-    setImmediate(() => void store.indexed());
+    setImmediate(() => {
+      void store.upkeep.indexed();
+      void store.upkeep.swept();
+    });
     return store;
   };
   const rebuildAll = async () => {

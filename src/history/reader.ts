@@ -11,6 +11,7 @@ import { floorOf, isGap, staleCursor } from './gaps.ts';
 import { after, below, beyond, ENDLESS, type Key, type Keys } from './keys.ts';
 import { type BlobRef, type Decoded, decode, fill } from './records.ts';
 import { breathe, type Row, type Rows, undamaged } from './rows.ts';
+import { spentIn } from './spent-deltas.ts';
 
 /** Rows read before other work gets its turn. */
 export const STEP = 500;
@@ -26,23 +27,39 @@ export interface Source {
 }
 
 export async function readEvents(source: Source, id: ThreadId, after: Seq, limit: number): Promise<StoredEvent[]> {
+  let deltasAfter = after;
+  for (;;) {
+    const { events, end } = scanEvents(source, id, after, deltasAfter, limit);
+    if (events.length === 0 && end !== ENDLESS) {
+      // Nothing but text that is on its way out, up to there.
+      deltasAfter = end;
+      await breathe();
+      continue;
+    }
+    const page = withinBudget(events.slice(0, limit));
+    return Promise.all(page.map((event) => revive(source, id, event)));
+  }
+}
+
+/** What there is up to `end`. Both kinds of rows are read at once, lest one has what the other lacks. */
+function scanEvents(source: Source, id: ThreadId, after: Seq, deltasAfter: Seq, limit: number) {
   const { rows, keys } = source;
   const bounds = { limit, characters: PAGE_CHARACTERS };
   const kept = rows.scan({ from: keys.log(id, after + 1), to: keys.log(id, ENDLESS), ...bounds });
-  const deltas = rows.scan({ from: keys.deltasFrom(id, after + 1), to: keys.deltasFrom(id, ENDLESS), ...bounds });
+  const deltas = rows.scan({ from: keys.deltasFrom(id, deltasAfter + 1), to: keys.deltasFrom(id, ENDLESS), ...bounds });
   checkFloor(source, id, after, kept);
-  const cut = cutDelta(source, id, after);
+  const isSpent = spentIn(rows, keys, id);
+  const cut = cutDelta(source, id, after, isSpent);
   const records = [
     ...kept.map((row) => () => parse(source, id, row, textOf(row.text))),
-    ...deltas.map((row) => () => parse(source, id, row, row.text)),
+    ...deltas.filter((row) => !isSpent(row)).map((row) => () => parse(source, id, row, row.text)),
   ];
   // Behind the end of either page the other may have records that were not read.
   const end = Math.min(endOf(kept, bounds), endOf(deltas, bounds));
   const events = records.map((read) => read()).filter(({ value }) => value.seq <= end);
   events.sort((a, b) => a.value.seq - b.value.seq);
   if (cut !== undefined) events.unshift(cut);
-  const page = withinBudget(events.slice(0, limit));
-  return Promise.all(page.map((event) => revive(source, id, event)));
+  return { events, end };
 }
 
 /** Read after the rows: what was removed before they were read lies below the floor. */
@@ -65,10 +82,15 @@ function endOf(page: readonly Row[], bounds: { readonly limit: number; readonly 
 const seqOf = (key: Key): Seq => key[4] as Seq;
 
 /** The parts behind `after` of the delta in which it lies, if it lies in one. */
-function cutDelta({ rows, keys }: Source, id: ThreadId, after: Seq): Decoded<StoredEvent> | undefined {
+function cutDelta(
+  { rows, keys }: Source,
+  id: ThreadId,
+  after: Seq,
+  isSpent: (row: Row) => boolean,
+): Decoded<StoredEvent> | undefined {
   const range = { from: keys.deltasFrom(id, 0), to: keys.deltasFrom(id, after + 1) };
   const [row] = rows.scan({ ...range, reverse: true, limit: 1 });
-  if (row === undefined || row.isDamaged) return undefined;
+  if (row === undefined || row.isDamaged || isSpent(row)) return undefined;
   const { value, refs } = decode<StoredEvent<DeltaEvent>>(row.text);
   if (lastSeq(value) <= after) return undefined;
   const parts = value.event.parts.slice(after + 1 - value.seq);

@@ -25,8 +25,8 @@ export function hideThread({ rows, keys, tenant, id }: Removal, meta: ThreadMeta
   rows.remove(keys.meta(id));
   rows.remove(keys.head(id));
   rows.remove(keys.due(id));
-  const open = rows.scan({ ...below(keys.openTurnsOf(id)), limit: Number.POSITIVE_INFINITY });
-  for (const { key } of open) rows.remove(key);
+  for (const turns of [keys.openTurnsOf(id), keys.spent(id)])
+    for (const { key } of rows.scan({ ...below(turns), limit: Number.POSITIVE_INFINITY })) rows.remove(key);
 }
 
 /** Resolves when nothing of the thread is left. Running it again is harmless. */

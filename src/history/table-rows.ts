@@ -1,17 +1,14 @@
 // The tables of a thread as rows: reads for the derivation, and writes of what it gives.
 
-import type { DeltaEvent, StoredEvent } from '../model/event.ts';
-import type { ItemId, ThreadId } from '../model/ids.ts';
+import type { ThreadId } from '../model/ids.ts';
 import { attach, detach } from './attachments.ts';
 import { ENDLESS, type Keys } from './keys.ts';
 import { decode, encodeRow } from './records.ts';
-import { inSteps, type Rows, undamaged } from './rows.ts';
+import { type Rows, undamaged } from './rows.ts';
+import { spendDeltas } from './spent-deltas.ts';
 import type { ItemRow } from './store.ts';
 import type { Change, TableReader, TurnSpan } from './tables.ts';
 import { noteMessages } from './word-index.ts';
-
-/** Rows of deltas that are held in memory at a time. */
-export const DELTA_STEP = 256;
 
 /** Inside a transaction it sees what this transaction has written. */
 export function tableReader(rows: Rows, keys: Keys, id: ThreadId): TableReader {
@@ -66,24 +63,14 @@ export function applyChange(rows: Rows, keys: Keys, id: ThreadId, change: Change
       return;
     case 'turnClosed':
       rows.remove(keys.openTurn(id, change.row.id));
-      removeDeltas(rows, keys, id, change.row, (itemId) => !change.running.includes(itemId));
+      spendDeltas(rows, keys, id, change.row, change.running);
       noteMessages(rows, keys, id, change.row.endSeq ?? change.row.seq);
       return;
     case 'itemClosed':
-      removeDeltas(rows, keys, id, change.turn, (itemId) => itemId === change.itemId);
+      spendDeltas(rows, keys, id, change.turn, change.running);
       return;
     case 'turnReverted':
       revert(rows, keys, id, change.row);
-  }
-}
-
-/** Those of the turn, or of the items of it that `goes` names; a long answer has tens of thousands. */
-function removeDeltas(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan, goes?: (itemId: ItemId) => boolean): void {
-  const range = { from: keys.deltasFrom(id, turn.seq), to: keys.deltasFrom(id, ENDLESS) };
-  for (const row of inSteps(rows, range, DELTA_STEP)) {
-    if (!keys.isDelta(row.key, turn.id)) continue;
-    if (!goes || row.isDamaged || goes(decode<StoredEvent<DeltaEvent>>(row.text).value.event.itemId))
-      rows.remove(row.key);
   }
 }
 
@@ -101,5 +88,5 @@ function revert(rows: Rows, keys: Keys, id: ThreadId, turn: TurnSpan): void {
   rows.remove(keys.turn(id, turn.seq));
   rows.remove(keys.turnSeq(id, turn.id));
   rows.remove(keys.openTurn(id, turn.id));
-  removeDeltas(rows, keys, id, turn);
+  spendDeltas(rows, keys, id, turn, []);
 }

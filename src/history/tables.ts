@@ -35,8 +35,8 @@ export type Change =
   | { readonly change: 'attachmentRemoved'; readonly attachmentType: string; readonly identityKey: string }
   /** The turn is no longer open, and its deltas go, but for those of the items named. */
   | { readonly change: 'turnClosed'; readonly row: TurnSpan; readonly running: readonly ItemId[] }
-  /** An item of a turn that has ended is over too, and its deltas go. */
-  | { readonly change: 'itemClosed'; readonly turn: TurnSpan; readonly itemId: ItemId }
+  /** An item of a turn that has ended is over too; of the turn, only the deltas of the items named stay. */
+  | { readonly change: 'itemClosed'; readonly turn: TurnSpan; readonly running: readonly ItemId[] }
   /** The turn, its items and its context leave the tables. */
   | { readonly change: 'turnReverted'; readonly row: TurnSpan };
 
@@ -206,7 +206,7 @@ function completeItem(meta: ThreadMeta, seq: Seq, event: EventOf<'itemCompleted'
   const hasEnded = turn?.endSeq !== undefined;
   return {
     meta: { ...meta, terminals },
-    changes: hasEnded ? [...changes, { change: 'itemClosed', turn, itemId: id }] : changes,
+    changes: hasEnded ? [...changes, { change: 'itemClosed', turn, running: runningIn(terminals, turn.id) }] : changes,
   };
 }
 
@@ -273,11 +273,14 @@ function completeTurn(
       {
         change: 'turnClosed',
         row,
-        running: meta.terminals.flatMap(({ turnId, itemId }) => (turnId === row.id ? [itemId] : [])),
+        running: runningIn(meta.terminals, row.id),
       },
     ],
   };
 }
+
+const runningIn = (terminals: ThreadMeta['terminals'], id: TurnId): ItemId[] =>
+  terminals.flatMap(({ turnId, itemId }) => (turnId === id ? [itemId] : []));
 
 /** A turn leaves something unread when it ended with words or a failure; as in the reference. */
 export const isWorthReading = (event: EventOf<'turnCompleted'>): boolean =>

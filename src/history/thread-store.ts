@@ -20,7 +20,6 @@ import { rebuildThread } from './rebuild.ts';
 import { relist } from './relist.ts';
 import { hideThread, removeRows } from './removal.ts';
 import { breathe } from './rows.ts';
-import { FRESH_AT_MOST, fillIndex } from './search-index.ts';
 import { openSections } from './sections.ts';
 import type {
   Attachments,
@@ -37,8 +36,7 @@ import type {
   ThreadStore,
   TurnQuery,
 } from './store.ts';
-import { WAITING_AT_MOST } from './word-documents.ts';
-import { WordIndex } from './word-index.ts';
+import { Upkeep } from './upkeep.ts';
 import { searchThreads } from './word-search.ts';
 
 /** Threads of one page whose rows are made anew before it is given. */
@@ -61,11 +59,7 @@ export class RowThreadStore implements ThreadStore {
   readonly #tenant: string;
   readonly #log: LogWriter;
   readonly #now: () => number;
-  readonly #closing = new AbortController();
-  readonly #words: WordIndex;
-  #filling: Promise<void> | undefined;
-  /** Commits since the search index was last looked after. */
-  #unseen = 0;
+  readonly upkeep: Upkeep;
   readonly #rebuilding = new Map<ThreadId, Promise<void>>();
   readonly #work: WorkOnTables;
 
@@ -76,7 +70,7 @@ export class RowThreadStore implements ThreadStore {
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
     this.#now = now;
-    this.#words = new WordIndex(source, this.#closing.signal);
+    this.upkeep = new Upkeep(source, (id) => this.#log.peek(id));
     this.ledger = openLedger(source.rows, source.keys, now);
     this.sections = openSections(source, (once) => this.ledger.record(once, null));
     const attachments = openAttachments(source, (id) => this.#log.peek(id));
@@ -91,7 +85,7 @@ export class RowThreadStore implements ThreadStore {
     const { id } = meta;
     const created: EventToStore = { atMs: meta.createdAtMs, event: { type: 'threadCreated', meta } };
     const records = prepare(0, [created, ...first]);
-    this.#lookAfterIndex();
+    this.upkeep.writing();
     return this.#log.commit(records, () => {
       if (once) this.ledger.record(once, id);
       if (rows.get(keys.head(id)) !== undefined || rows.get(removalKey(this.#tenant, id)) !== undefined)
@@ -102,8 +96,8 @@ export class RowThreadStore implements ThreadStore {
 
   async append(id: ThreadId, expected: Seq, events: readonly EventToStore[], once?: Once): Promise<Seq> {
     const records = prepare(expected, events);
-    this.#lookAfterIndex();
-    return this.#mended(id, () =>
+    this.upkeep.writing();
+    const head = await this.#mended(id, () =>
       this.#log.commit(records, () => {
         const state = existing(this.#log, id);
         if (once) this.ledger.record(once, id);
@@ -111,6 +105,8 @@ export class RowThreadStore implements ThreadStore {
         return this.#log.write(id, state, state.meta, records);
       }),
     );
+    this.upkeep.written(events);
+    return head;
   }
 
   async fork(source: ThreadId, at: Seq, meta: ThreadMeta, once?: Once): Promise<Seq> {
@@ -122,7 +118,7 @@ export class RowThreadStore implements ThreadStore {
     const target = { ...this.#source, tenant: this.#tenant, id };
     const forked = await forkThread(target, { source, at, meta, now: this.#now, record });
     // It may be long.
-    setImmediate(() => void this.#words.fill());
+    setImmediate(() => void this.upkeep.worded());
     return forked;
   }
 
@@ -200,7 +196,7 @@ export class RowThreadStore implements ThreadStore {
 
   async search(query: SearchQuery): Promise<SearchPage> {
     this.#source.rows.pace.noteOthers();
-    void this.#words.fill();
+    void this.upkeep.worded();
     await breathe();
     return searchThreads(this.#source, query, (id) => spared(() => this.#log.peek(id)));
   }
@@ -224,6 +220,7 @@ export class RowThreadStore implements ThreadStore {
     const work = this.#anew(id).then(() => {
       this.#rebuilding.delete(id);
       this.#log.forget(id);
+      void this.upkeep.swept();
     });
     this.#rebuilding.set(id, work);
     work.catch(() => this.#rebuilding.delete(id));
@@ -255,38 +252,8 @@ export class RowThreadStore implements ThreadStore {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#filling;
-    await this.#words.close();
+    await this.upkeep.close();
     await Promise.allSettled(this.#rebuilding.values());
-  }
-
-  /** Once in a while, lets the search index take in what waits for it; nobody waits for that. */
-  #lookAfterIndex(): void {
-    this.#unseen += 1;
-    if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
-    this.#unseen = 0;
-    const { rows, keys } = this.#source;
-    if (this.#words.waiting(WAITING_AT_MOST / 2) === WAITING_AT_MOST / 2) void this.#words.fill();
-    if (rows.scan({ ...below(keys.fresh()), limit: FRESH_AT_MOST / 2 }).length < FRESH_AT_MOST / 2) return;
-    void this.indexed();
-  }
-
-  /** Resolves when the word index has all messages that there are now. */
-  worded(): Promise<void> {
-    return this.#words.fill();
-  }
-
-  /** Resolves when the search index has all texts that there are now. */
-  indexed(): Promise<void> {
-    const { rows, keys, log } = this.#source;
-    this.#filling ??= fillIndex(rows, keys, (id) => this.#log.peek(id), this.#closing.signal)
-      .catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'))
-      .finally(() => {
-        this.#filling = undefined;
-      });
-    void this.#filling.then(() => this.#words.fill());
-    return this.#filling;
   }
 }
 

@@ -3,7 +3,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { spared } from './checksum.ts';
-import { below, type Key, type Keys } from './keys.ts';
+import { after, below, type Key, type Keys } from './keys.ts';
 import { post, unpost } from './postings.ts';
 import type { Source } from './reader.ts';
 import { breathe, type Row, type Rows } from './rows.ts';
@@ -102,14 +102,13 @@ export class WordIndex {
   }
 
   async #read(due: readonly Row[], most: number): Promise<Entry[]> {
-    const { rows } = this.#source;
     const giveWay = this.#givingWay();
     const entries: Entry[] = [];
     let words = 0;
     for (const { key, text: mark } of due) {
       if (words >= most || !(await giveWay())) break;
       if (mark === '') {
-        await rows.writeAside(() => rows.remove(key));
+        await this.#noteAgain(key);
         continue;
       }
       const [id] = JSON.parse(mark) as [ThreadId, Seq];
@@ -118,6 +117,15 @@ export class WordIndex {
       entries.push({ id, key, mark, ...read });
     }
     return entries;
+  }
+
+  /** A damaged mark says by its key whose it is; one that was put there meanwhile stays. */
+  async #noteAgain(key: Key): Promise<void> {
+    const { rows, keys } = this.#source;
+    await rows.writeAside(() => {
+      const [now] = rows.scan({ from: key, to: after(key), limit: 1 });
+      if (now?.text === '') noteMessages(rows, keys, key.at(-1) as string, 0);
+    });
   }
 
   /** First what a removal has to know, then the words, then that they are there: cut off anywhere, it can be gone on with. */

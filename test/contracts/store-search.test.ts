@@ -132,7 +132,7 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
           }),
         ),
       );
-      await (store as RowThreadStore).worded();
+      await (store as RowThreadStore).upkeep.worded();
       for (const [term, expected] of [
         ['common', ids],
         ['rare', ids.filter((_, index) => index % 100 === 0)],

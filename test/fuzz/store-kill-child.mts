@@ -22,13 +22,16 @@ const history = await openLmdbHistory({ directory, log: silentLog() });
 const store = history.forTenant('local');
 const say = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`);
 
-/** One turn in four appends; some values are long enough for a file of their own. */
+/** More than goes with the end of a turn. */
+const PIECES = 300;
+
+/** One turn in four appends; some values are long enough for a file of their own, some streams for more than one removal. */
 function steps(turnId: string, turn: number): EventToStore[][] {
   const text = `${turnId} `.repeat(turn % 5 === 4 ? 15_000 : 10);
   return [
     at(turn, turnStarted(turnId), contextAdded(turnId, turnId), itemStarted(turnId, answer(`${turnId}-a`))),
     at(turn, delta(turnId, `${turnId}-a`, 'one', 'two')),
-    at(turn, delta(turnId, `${turnId}-a`, 'three')),
+    at(turn, ...Array.from({ length: turn % 7 === 3 ? PIECES : 1 }, () => delta(turnId, `${turnId}-a`, 'three'))),
     at(turn, itemCompleted(turnId, answer(`${turnId}-a`, text)), turnCompleted(turnId)),
   ];
 }

@@ -43,8 +43,8 @@ test('ten minutes with a hundred threads loaded and no client leave every file a
   await client.wire.closed;
   // What was said is indexed behind the turn.
   const store = history?.forTenant('local') as RowThreadStore;
-  await store.indexed();
-  await store.worded();
+  await store.upkeep.indexed();
+  await store.upkeep.worded();
   const before = contents(server.dataDirectory);
   const timers = clock.timers;
   for (let second = 0; second < 600; second += 1) {

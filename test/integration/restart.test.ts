@@ -26,11 +26,14 @@ describe.each(stops)('after %s', (_, stop) => {
   test('a thread that never had a turn is there and works', async () => {
     const server = await startApp();
     const client = await server.connect();
-    const threadId = await startThread(client, { title: 'kept', metadata: { a: 1 } });
+    const threadId = await startThread(client, { serviceName: 'kept' });
+    const titled = await startThread(client, { title: 'kept', metadata: { a: 1 } });
     const later = await (await stop(server)).connect();
-    const { thread } = await later.request('thread/read', { threadId });
-    expect(thread).toMatchObject({ id: threadId, title: 'kept', metadata: { a: 1 } });
-    expect((await later.request('thread/list', {})).data).toEqual([]);
+    const read = async (id: string) => (await later.request('thread/read', { threadId: id })).thread;
+    expect(await read(threadId)).toMatchObject({ id: threadId, serviceName: 'kept' });
+    expect(await read(titled)).toMatchObject({ id: titled, title: 'kept', metadata: { a: 1 } });
+    expect((await later.request('thread/list', {})).data).toMatchObject([{ id: titled }]);
+    await later.request('thread/archive', { threadId: titled });
     await later.request('thread/resume', { threadId });
     expect((await runTurn(later, threadId, 'say alive')).status).toBe('completed');
     expect((await later.request('thread/list', {})).data.map((each: { id: string }) => each.id)).toEqual([threadId]);

@@ -28,6 +28,7 @@ import { isOfOtherFormat, openReadOnly } from '../../../src/history/read-only.ts
 import { repairHistory, restoreBackup } from '../../../src/history/repair.ts';
 import { historyStats } from '../../../src/history/stats.ts';
 import type { ThreadStore } from '../../../src/history/store.ts';
+import type { RowThreadStore } from '../../../src/history/thread-store.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import {
   answer,
@@ -260,7 +261,7 @@ describe('care', () => {
           threadMeta(`s${index}`),
           at(1, turnStarted('s', secret), itemCompleted('s', answer('x', secret)), item),
         );
-      await (store as unknown as { indexed(): Promise<void> }).indexed();
+      await (store as RowThreadStore).upkeep.indexed();
       for (let index = 0; index < 40; index += 1) await store.remove(`s${index}`);
     });
     const history = await openReadOnly(directory);
