@@ -1,5 +1,6 @@
 // Who runs on a data directory: the lock, what its holder said of itself, and whether each address answers.
 
+import { get } from 'node:http';
 import { messageOf } from '../base/errors.ts';
 import { isOwned, type OwnerInfo, readOwner } from '../history/owner.ts';
 import { dataDirectoryOf } from './environment.ts';
@@ -30,22 +31,31 @@ export async function status(options: {
   return isRunning ? EXIT.done : EXIT.failed;
 }
 
-/** Whether a server answers there. */
+/** Whether a server answers there: the system takes connections also for one that is stopped or hangs. */
 export async function probe(address: string): Promise<Endpoint> {
+  const health = address.startsWith('ws://')
+    ? { url: new URL('/healthz', address.replace('ws://', 'http://')) }
+    : { url: new URL('http://localhost/healthz'), socketPath: address.slice('unix://'.length) };
+  if (!address.startsWith('ws://') && !address.startsWith('unix://')) return { address, answers: undefined };
   try {
-    if (address.startsWith('ws://')) {
-      const health = new URL('/healthz', address.replace('ws://', 'http://'));
-      const { ok, status: code } = await fetch(health, { signal: AbortSignal.timeout(PROBE_MS) });
-      return ok ? { address, answers: true } : { address, answers: false, problem: `healthz says ${code}` };
-    }
-    if (!address.startsWith('unix://')) return { address, answers: undefined };
-    const { reach } = await import('../client/node.ts');
-    const connection = await reach(address, { timeoutMs: PROBE_MS });
-    await connection.close();
-    return { address, answers: true };
+    const code = await codeAt(health.url, health.socketPath);
+    return code === 200 ? { address, answers: true } : { address, answers: false, problem: `healthz says ${code}` };
   } catch (error) {
     return { address, answers: false, problem: messageOf(error) };
   }
+}
+
+function codeAt(url: URL, socketPath: string | undefined): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => asked.destroy(new Error(`no answer within ${PROBE_MS / 1000} s`)), PROBE_MS);
+    const asked = get(url, { agent: false, ...(socketPath === undefined ? {} : { socketPath }) });
+    asked.once('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    asked.once('error', reject);
+    asked.once('close', () => clearTimeout(late));
+  });
 }
 
 function linesOf(
