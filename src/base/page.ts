@@ -1,7 +1,7 @@
-// Pages of a list that is whole in memory: a cursor names the rows it stands behind, so that rows that go or come move nothing.
+// Pages of a list that is whole in memory: a cursor tells where it stands by the rows, so that rows that go or come move nothing.
 
 import { fingerprint } from './canonical.ts';
-import { AppError } from './errors.ts';
+import { readCursor, writeCursor } from './cursor.ts';
 
 export interface PageRequest {
   /** What the last page gave as `nextCursor`. */
@@ -20,9 +20,11 @@ export interface PageKeys<T> {
   readonly scope: readonly string[];
   /** What a row is known by; no two rows have the same. */
   readonly keyOf: (row: T) => string;
+  /** Rises along the list, and stays with its row: a cursor then holds, whatever goes. */
+  readonly orderOf?: (row: T) => number;
 }
 
-/** So many rows may go before a cursor, all in a row, without its losing its place. */
+/** Rows on either side that a cursor names where they have no order: it holds while one of them is there. */
 const NAMED = 32;
 const MARK_LENGTH = 12;
 
@@ -34,27 +36,24 @@ export function pageOf<T>(all: readonly T[], { cursor, limit }: PageRequest, key
 }
 
 /** The cursor of a page that ends before this place. */
-export function cursorAt<T>(all: readonly T[], end: number, { scope, keyOf }: PageKeys<T>): string {
-  const before = all.slice(Math.max(0, end - NAMED), end).map((row) => markOf(keyOf(row)));
-  return Buffer.from(JSON.stringify([markOf(scope), before])).toString('base64url');
+export function cursorAt<T>(all: readonly T[], end: number, { scope, keyOf, orderOf }: PageKeys<T>): string {
+  if (orderOf) return writeCursor(scope, [orderOf(all[end - 1] as T)]);
+  const named = (rows: readonly T[]) => rows.map((row) => markOf(keyOf(row)));
+  return writeCursor(scope, [named(all.slice(Math.max(0, end - NAMED), end)), named(all.slice(end, end + NAMED))]);
 }
 
-/** Behind the last row that is still there of those the cursor names; at the beginning when all of them have gone. */
-function startOf<T>(all: readonly T[], cursor: string, { scope, keyOf }: PageKeys<T>): number {
-  const before = new Set(namedBy(cursor, markOf(scope)));
-  return all.findLastIndex((row) => before.has(markOf(keyOf(row)))) + 1;
-}
-
-function namedBy(cursor: string, scope: string): readonly unknown[] {
-  const refuse = () => new AppError('invalid', `invalid cursor: ${cursor.slice(0, 100)}`);
-  let parts: unknown;
-  try {
-    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-  } catch {
-    throw refuse();
+function startOf<T>(all: readonly T[], cursor: string, { scope, keyOf, orderOf }: PageKeys<T>): number {
+  if (orderOf) {
+    const last = readCursor(scope, cursor, ([order]) => (typeof order === 'number' ? order : undefined));
+    const start = all.findIndex((row) => orderOf(row) > last);
+    return start === -1 ? all.length : start;
   }
-  if (!Array.isArray(parts) || parts[0] !== scope || !Array.isArray(parts[1])) throw refuse();
-  return parts[1];
+  const [before, behind] = readCursor(scope, cursor, ([first, second]) =>
+    Array.isArray(first) && Array.isArray(second) ? [new Set(first), new Set(second)] : undefined,
+  );
+  const isIn = (names: ReadonlySet<unknown>) => (row: T) => names.has(markOf(keyOf(row)));
+  const last = all.findLastIndex(isIn(before));
+  return last === -1 ? Math.max(0, all.findIndex(isIn(behind))) : last + 1;
 }
 
 const markOf = (value: unknown): string => fingerprint(value).slice(0, MARK_LENGTH);

@@ -5,6 +5,7 @@ import { AppError } from '../base/errors.ts';
 import type { StoredEvent } from '../model/event.ts';
 import type { ApprovalId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { useBlobs } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
 import { firstLink, type Link, nextLink, sealAnew, sealed } from './chain.ts';
 import { type Gap, sealedGap } from './gaps.ts';
@@ -116,11 +117,7 @@ export class LogCopy {
 
   /** Inside a transaction. */
   useBlobs(refs: readonly BlobRef[]): void {
-    const { rows, keys, id } = this.#target;
-    for (const { hash } of refs) {
-      rows.put(keys.blobUse(id, hash), hash);
-      rows.put(keys.blobOwner(hash, id), id);
-    }
+    useBlobs(this.#target, this.#target.id, refs);
   }
 
   /** The last transaction: `last` follows, the thread is there, and `record` runs with it. Gives the head. */

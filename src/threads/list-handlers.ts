@@ -42,9 +42,12 @@ export function listHandlers(registry: ThreadRegistry): Route[] {
       };
     },
     threadLoadedList: async (params, { session }) => {
-      const ids = registry.loadedIds(session.principal.tenant);
-      const { data, nextCursor } = pageOf(ids, params, { scope: ['thread/loaded/list'], keyOf: (id) => id });
-      return { data: [...data], nextCursor };
+      const { data, nextCursor } = pageOf(registry.loaded(session.principal.tenant), params, {
+        scope: ['thread/loaded/list'],
+        keyOf: ({ id }) => id,
+        orderOf: ({ order }) => order,
+      });
+      return { data: data.map(({ id }) => id), nextCursor };
     },
     threadTurnsList: async (params, context) =>
       turnsPage(await storeOf(context, params.threadId), params.threadId, params),

@@ -18,6 +18,7 @@ import { ThreadRuntime } from './runtime.ts';
 
 interface Loaded {
   readonly tenant: string;
+  readonly order: number;
   readonly runtime: Promise<ThreadRuntime>;
   /** Set once loaded. */
   ready: ThreadRuntime | undefined;
@@ -34,6 +35,7 @@ export class ThreadRegistry implements Closable {
   readonly #beginnings = new Beginnings();
   readonly #contexts = new ContextCache();
   #isClosing = false;
+  #lastOrder = 0;
 
   constructor(parts: RegistryParts) {
     this.#parts = parts;
@@ -67,11 +69,15 @@ export class ThreadRegistry implements Closable {
     return this.#loaded.get(keyOf(tenant, id))?.ready;
   }
 
-  /** In the order of loading. */
-  loadedIds(tenant: string): ThreadId[] {
-    return [...this.#loaded.values()].flatMap((each) =>
-      each.ready && each.tenant === tenant ? [each.ready.threadId] : [],
+  /** In the order of loading: `order` rises, over restarts too. */
+  loaded(tenant: string): { readonly id: ThreadId; readonly order: number }[] {
+    return [...this.#loaded.values()].flatMap(({ ready, order, tenant: own }) =>
+      ready && own === tenant ? [{ id: ready.threadId, order }] : [],
     );
+  }
+
+  loadedIds(tenant: string): ThreadId[] {
+    return this.loaded(tenant).map(({ id }) => id);
   }
 
   /** A thread works; one that only waits for people does not. */
@@ -227,8 +233,10 @@ export class ThreadRegistry implements Closable {
   #enter(tenant: string, id: ThreadId, make: () => Promise<ThreadRuntime>): Promise<ThreadRuntime> {
     if (this.#isClosing) return Promise.reject(new AppError('unavailable', 'the server is stopping'));
     const key = keyOf(tenant, id);
+    this.#lastOrder = Math.max(this.#lastOrder + 1, this.#parts.clock.now());
     const entry: Loaded = {
       tenant,
+      order: this.#lastOrder,
       runtime: make().then((runtime) => {
         entry.ready = runtime;
         this.touch(tenant, id);
