@@ -14,6 +14,8 @@ import { RowThreadStore } from '../../src/history/thread-store.ts';
 import type { ThreadEvent } from '../../src/model/event.ts';
 import {
   answer,
+  asideAsked,
+  asideEnded,
   at,
   contextAdded,
   delta,
@@ -234,6 +236,29 @@ describe.each(Object.entries(implementations))('history in %s', (_name, open) =>
   });
 
   describe('tables', () => {
+    it('find questions outside of turns like turns that are open, until they end', async () => {
+      await store.create(threadMeta('t'), at(1, asideAsked('p'), asideAsked('q'), ...wholeTurn('u')));
+      const row = { threadId: 't', turnId: '' };
+      const open = async () => (await store.openTurns()).toSorted((one, other) => one.seq - other.seq);
+      expect(await open()).toEqual([
+        { ...row, seq: 2 },
+        { ...row, seq: 3 },
+      ]);
+      const asides = [
+        { approvalId: 'p', nonce: 'nonce-p', requestId: 7 },
+        { approvalId: 'q', nonce: 'nonce-q', requestId: 7 },
+      ];
+      expect(await store.meta('t')).toMatchObject({ asides });
+      const head = (await store.head('t')) as number;
+      await store.fork('t', head, threadMeta('f', { forkedFromId: 't' }));
+      expect(await store.meta('f')).toMatchObject({ asides: [] });
+      await store.append('t', head, at(2, asideEnded('p')));
+      expect(await open()).toEqual([{ ...row, seq: 3 }]);
+      expect(await store.meta('t')).toMatchObject({ asides: asides.slice(1) });
+      await store.remove('t');
+      expect(await open()).toEqual([]);
+    });
+
     it('follow a turn from start to end', async () => {
       await store.create(threadMeta('t'), []);
       await store.append('t', 1, at(2000, turnStarted('u', 'first words', 1999), itemStarted('u', question('q'))));

@@ -1,5 +1,8 @@
 // `heddle chat` on a real terminal: turns, questions, Ctrl-C, the end, and going on with a thread.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { run, scratch } from './executable.ts';
 import { Terminal } from './terminal.ts';
@@ -8,6 +11,7 @@ const chatOn = (data: string, ...args: readonly string[]): Terminal =>
   new Terminal(['chat', '--backend', 'mock', '--data-dir', data, ...args]);
 
 const PROMPT = /> $/;
+const MCP_SERVER = fileURLToPath(new URL('../harness/hostile-mcp-server.mjs', import.meta.url));
 
 test('each line is a turn, and the thread can be gone on with', async () => {
   const data = scratch();
@@ -53,6 +57,40 @@ test('always keeps a rule: what it covers is not asked about again, in another c
   await again.shown(PROMPT);
   again.type('run! echo outside\r');
   expect(await again.shown(/outside\r\n[\s\S]*Done\.\r\n> $/)).not.toContain('approval:');
+});
+
+test('a form of an MCP server is filled in field by field, and an address is shown with where it leads', async () => {
+  const data = scratch();
+  const server = (manner: string) => ({ command: process.execPath, args: [MCP_SERVER, manner], required: true });
+  const config = { mcp_servers: { forms: server('asks'), tickets: server('visits') } };
+  writeFileSync(join(data, 'config.yaml'), JSON.stringify(config));
+  const chat = chatOn(data);
+  await chat.shown(PROMPT);
+  chat.type('call mcp__forms__ask {}\r');
+  await chat.shown(/The MCP server forms asks:[\s\S]*age: a whole number[\s\S]*\[y\] fill it in[\s\S]*: $/);
+  chat.type('y\r');
+  await chat.shown(/name: $/);
+  chat.type('Ann\r');
+  await chat.shown(/age: $/);
+  chat.type('none\r');
+  await chat.shown(/it has to be a number\r\nage: $/);
+  chat.type('3\r');
+  await chat.shown(/would be sent[\s\S]*name: Ann[\s\S]*age: 3[\s\S]*\[y\] send it[\s\S]*: $/);
+  chat.type('y\r');
+  await chat.shown(/Done\.\r\n> $/);
+  chat.type('call mcp__tickets__visit {}\r');
+  await chat.shown(/https:\/\/tickets\.example\/sign-in\?state=1[\s\S]*It leads to tickets\.example\r\n[\s\S]*: $/);
+  chat.type('c\r');
+  await chat.shown(/Done\.\r\n> $/);
+  chat.type('/quit\r');
+  const [, thread] = /--thread (\S+)/.exec(await chat.shown(/--thread \S+ --data-dir \S+\r\n/)) as RegExpExecArray;
+  const { stdout } = await run(['threads', 'export', thread as string, '--data-dir', data]);
+  const results = stdout
+    .split('\n')
+    .flatMap((line) => (line.includes('item/completed') ? [JSON.parse(line).params.item] : []))
+    .filter(({ type }) => type === 'mcpToolCall')
+    .map(({ result }) => JSON.parse(result.content[0].text));
+  expect(results).toEqual([{ action: 'accept', content: { name: 'Ann', age: 3 } }, { action: 'cancel' }]);
 });
 
 test('Ctrl-C stops what runs, and ends the conversation where nothing does', async () => {

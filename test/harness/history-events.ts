@@ -66,6 +66,27 @@ export function settings(members: Partial<ThreadMeta['settings']> = {}): ThreadM
 
 export const at = (atMs: number, ...events: ThreadEvent[]): EventToStore[] => events.map((event) => ({ atMs, event }));
 
+/** A question that belongs to no turn. */
+export const asideAsked = (id: string): ThreadEvent => ({
+  type: 'approvalRequested',
+  turnId: '',
+  requestId: 7,
+  proposal: {
+    ...{ id, kind: 'elicitation', turnId: '', itemId: '', callId: '', cwd: '/', reason: null, server: 's' },
+    question: { mode: 'form', message: 'Who?', requestedSchema: { type: 'object', properties: {} } },
+    ...{ operationDigest: 'o', policyDigest: 'p', workspaceDigest: 'w', nonce: `nonce-${id}` },
+    ...{ startedAtMs: 1, expiresAtMs: 2 },
+  },
+});
+
+export const asideEnded = (approvalId: string): ThreadEvent => ({
+  type: 'approvalResolved',
+  turnId: '',
+  approvalId,
+  requestId: 7,
+  resolution: { by: 'interrupt', isGone: true },
+});
+
 export const turnStarted = (turnId: string, preview = `preview of ${turnId}`, startedAtMs = 1): ThreadEvent => ({
   type: 'turnStarted',
   turnId,

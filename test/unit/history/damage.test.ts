@@ -15,6 +15,7 @@ import type { ThreadEvent } from '../../../src/model/event.ts';
 import { SEED } from '../../harness/chance.ts';
 import {
   answer,
+  asideAsked,
   at,
   delta,
   itemStarted,
@@ -51,7 +52,11 @@ describe('damage', () => {
       const head = await store.create(meta, at(2, ...wholeTurn('u'), ...wholeTurn('v'), ...wholeTurn('w')), once);
       const reverted: ThreadEvent = { type: 'turnsReverted', firstTurnId: 'v', turnIds: ['v', 'w'] };
       const parts = [turnStarted('open'), itemStarted('open', answer('i')), delta('open', 'i', 'x', 'y')];
-      await store.append(id, head, at(3, reverted, { type: 'threadNamed', name: `name ${id}` }, ...parts));
+      await store.append(
+        id,
+        head,
+        at(3, asideAsked('p'), reverted, { type: 'threadNamed', name: `name ${id}` }, ...parts),
+      );
     }
     await history.close();
   });
