@@ -30,7 +30,7 @@ import type { ConfigSource } from './config/load.ts';
 import { requirementsFile } from './config/requirements.ts';
 import { retentionOf } from './config/retention.ts';
 import { isBelow } from './fs/containment.ts';
-import { denialsOf } from './fs/denials.ts';
+import { denialsOf, remoteNames } from './fs/denials.ts';
 import { createFiles } from './fs/files.ts';
 import { openLeftovers } from './fs/leftovers.ts';
 import { keptFolders } from './fs/protection.ts';
@@ -184,6 +184,8 @@ export async function createApp(options: AppOptions): Promise<App> {
       return known;
     };
     const pending = new PendingApprovals({ registry, broker, recovered: recover });
+    const mayLookInto = async ({ isLocal }: Principal, folder: string) =>
+      isLocal || (await remoteNames(await current()))(folder);
     const loadedThreads = (tenant: string) => registry.loadedIds(tenant);
     const told = createConfigNews({ source: config, sessions, loadedThreads, log });
     watching.push(told);
@@ -233,10 +235,10 @@ export async function createApp(options: AppOptions): Promise<App> {
       ...shellHandlers({ registry, settings }),
       ...compactionHandlers(registry, settings),
       ...reviewHandlers(registry, settings),
-      ...configHandlers({ source: config, cwd, loadedThreads, tellOfFolder }),
+      ...configHandlers({ source: config, cwd, loadedThreads, mayLookInto, tellOfFolder }),
       ...catalogueHandlers({ cwd, loadedThreads }),
       ...accountHandlers({ keys, sessions, config: config.load, installationId: () => installationId(directory) }),
-      ...permissionProfileHandlers({ config, cwd }),
+      ...permissionProfileHandlers({ config, cwd, mayLookInto }),
       ...approvalHandlers(pending, broker),
       ...policyHandlers({ registry, settings, tools }),
       ...processHandlers({ ...tools.runner, config, cwd, hidden, isBelow, log, environment: programEnvironment }),

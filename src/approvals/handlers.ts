@@ -1,6 +1,7 @@
 // Lists the permission profiles, and which of them the one who asks may choose.
 
 import { resolve } from 'node:path';
+import type { Principal } from '../auth/principal.ts';
 import { isAppError } from '../base/errors.ts';
 import { pageOf } from '../base/page.ts';
 import { allowsNetwork } from '../config/ceiling.ts';
@@ -23,20 +24,22 @@ export interface ProfileParts {
   readonly config: ConfigSource;
   /** What a relative folder is relative to, unless the client said. */
   readonly cwd: string;
+  /** Whether somebody learns of the settings of a project there. */
+  readonly mayLookInto: (principal: Principal, folder: string) => Promise<boolean>;
 }
 
 /** Rejects when the configuration of the folder cannot be used. */
-export function permissionProfileHandlers({ config, cwd }: ProfileParts): Route[] {
+export function permissionProfileHandlers({ config, cwd, mayLookInto }: ProfileParts): Route[] {
   return implement(permissionProfileMethods, {
     permissionProfileList: async (params, { session }) => {
-      const { settings } = session.client;
-      const loaded = await config
-        .viewOf(settings)
-        .load(params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined);
+      const { principal, client } = session;
+      const folder = params.cwd ? resolve(client.cwd ?? cwd, params.cwd) : undefined;
+      const isOpen = folder !== undefined && (await mayLookInto(principal, folder));
+      const loaded = await config.viewOf(client.settings).load(isOpen ? folder : undefined);
       const known = BUILT_IN_PROFILES.map(([id]) => id);
       const configured = Object.keys(loaded.permissions).filter((id) => !known.includes(id));
       const profiles = [...known, ...configured.sort()].map((id) => {
-        const { description = null, reason } = judged(id, loaded, config, session.principal.isLocal);
+        const { description = null, reason } = judged(id, loaded, config, principal.isLocal);
         return { id, description: DESCRIPTIONS.get(id) ?? description, allowed: reason === null, reason };
       });
       return pageOf(profiles, params, { scope: ['permissionProfile/list'], keyOf: ({ id }) => id });

@@ -10,7 +10,7 @@ const emptyPage = () => z.object({ data: none(), nextCursor: z.null() });
 const read = { queue: unqueued, needs: 'none', mutates: false } as const;
 
 export const hooksList = request('hooks/list', {
-  params: () => z.object({ cwds: z.array(z.string()).nullish(), threadId: z.string().nullish() }),
+  params: () => z.object({ cwds: z.array(z.string()).max(256).nullish(), threadId: z.string().nullish() }),
   result: () =>
     z.object({ data: z.array(z.object({ cwd: z.string(), hooks: none(), warnings: none(), errors: none() })) }),
   ...read,

@@ -24,11 +24,19 @@ export interface ConfigHandlerOptions {
   readonly cwd: string;
   /** Threads of a tenant that are loaded. */
   readonly loadedThreads: (tenant: string) => readonly string[];
+  /** Whether somebody learns of the settings of a project there. */
+  readonly mayLookInto: (principal: Principal, folder: string) => Promise<boolean>;
   /** Tells a client what does not count of the settings of a folder. */
   readonly tellOfFolder: (session: Session, folder: string) => void;
 }
 
-export function configHandlers({ source, cwd, loadedThreads, tellOfFolder }: ConfigHandlerOptions): Route[] {
+export function configHandlers({
+  source,
+  cwd,
+  loadedThreads,
+  mayLookInto,
+  tellOfFolder,
+}: ConfigHandlerOptions): Route[] {
   const write = async (request: Omit<WriteRequest, 'principal'>, { session }: Context) => ({
     ...(await writeSettings(source.viewOf(session.client.settings), { ...request, principal: session.principal })),
     frozenThreads: [...loadedThreads(session.principal.tenant)],
@@ -39,7 +47,8 @@ export function configHandlers({ source, cwd, loadedThreads, tellOfFolder }: Con
     configRead: async (params, { session }) => {
       const folder = params.cwd ? resolve(session.client.cwd ?? cwd, params.cwd) : undefined;
       if (folder !== undefined) tellOfFolder(session, folder);
-      const state = await source.viewOf(session.client.settings).state(folder);
+      const isOpen = folder !== undefined && (await mayLookInto(session.principal, folder));
+      const state = await source.viewOf(session.client.settings).state(isOpen ? folder : undefined);
       if (state.problem) throw configError(problemText(state.problem));
       return readResult(state, { principal: session.principal, folder, includeLayers: params.includeLayers === true });
     },

@@ -7,7 +7,7 @@ import { rulesOf } from '../model/policy.ts';
 import { matches, readPatterns } from '../sandbox/pattern.ts';
 import { isWithin } from '../sandbox/policy.ts';
 import { systemPaths } from '../sandbox/shown.ts';
-import { realPathOf, waysOf } from './containment.ts';
+import { isBelow, realPathOf, waysOf } from './containment.ts';
 
 /** Asked about real paths, and about what a path is called at the links on its way: see `waysOf`. */
 export type IsDenied = (real: string) => boolean;
@@ -44,6 +44,18 @@ export async function denialsOf(config: Config): Promise<IsDenied | undefined> {
   const isAsked: IsDenied = (path) => folders.some((root) => isWithin(path, root));
   return (path) => isHidden(path) || (isAsked(path) && !isShown(path));
 }
+
+/** Whether remote people may name a path: what it leads to lies below their roots, and neither it nor a link on the way is denied. */
+export async function remoteNames(config: Config): Promise<(path: string) => Promise<boolean>> {
+  const denies = await denialsOf(config);
+  return async (path) => (await isBelow(path, config.remote.roots)) && !(denies && (await isDenied(path, denies)));
+}
+
+/** Also when it cannot be told. */
+const isDenied = async (path: string, denies: IsDenied): Promise<boolean> => {
+  const real = await realPathOf(path).catch(() => undefined);
+  return real === undefined || denies(real) || isDeniedWay(path, denies, 'target').catch(() => true);
+};
 
 /** Whether a link on the way is denied, by its own name or that of what follows it. Rejects when it cannot be told. */
 export async function isDeniedWay(path: string, denies: IsDenied, end: 'target' | 'entry'): Promise<boolean> {

@@ -41,6 +41,10 @@ export type UserInput = Infer<typeof UserInput>;
 /** Largest text of one input in characters, as in the reference. */
 export const MAX_INPUT_CHARACTERS = 1024 * 1024;
 
+/** Parts of one input, and marked places in its texts: each is kept, shown and sent on by itself. */
+export const MAX_INPUT_PARTS = 2_000;
+export const MAX_TEXT_ELEMENTS = 20_000;
+
 /** One line that stands for the input in lists; empty when it has no text. */
 export function previewOf(input: readonly UserInput[]): string {
   return input

@@ -18,7 +18,7 @@ const SkillMetadata = schema(() =>
 );
 
 export const skillsList = request('skills/list', {
-  params: () => z.object({ cwds: z.array(z.string()).nullish(), forceReload: z.boolean().nullish() }),
+  params: () => z.object({ cwds: z.array(z.string()).max(256).nullish(), forceReload: z.boolean().nullish() }),
   result: () =>
     z.object({
       data: z.array(

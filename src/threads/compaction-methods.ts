@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ApprovalsReviewer } from '../model/policy.ts';
 import { optional } from '../model/schema.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
-import { environments } from './overrides.ts';
+import { environments, MAX_NAME } from './overrides.ts';
 
 export const threadCompactStart = request('thread/compact/start', {
   params: () => z.object({ threadId: z.string() }),
@@ -23,7 +23,7 @@ export const turnSettingsUpdate = request('turn/settings/update', {
       approvalsReviewer: optional(ApprovalsReviewer()),
       environments: environments(),
       model: optional(z.string()),
-      effort: optional(z.string()),
+      effort: optional(z.string().max(MAX_NAME)),
       summary: optional(z.enum(['auto', 'concise', 'detailed', 'none'])),
       serviceTier: optional(z.string()),
     }),

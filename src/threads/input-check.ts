@@ -3,9 +3,8 @@
 import type { OwnSettings } from '../agent/backend.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
-import { isBelow, realPathOf } from '../fs/containment.ts';
-import { denialsOf, type IsDenied, isDeniedWay } from '../fs/denials.ts';
-import { MAX_INPUT_CHARACTERS, type UserInput } from '../model/input.ts';
+import { remoteNames } from '../fs/denials.ts';
+import { MAX_INPUT_CHARACTERS, MAX_INPUT_PARTS, MAX_TEXT_ELEMENTS, type UserInput } from '../model/input.ts';
 import type { ThreadSettings } from '../model/thread.ts';
 import type { ThreadRuntime } from './runtime.ts';
 import type { SettingsParts } from './settings.ts';
@@ -17,29 +16,28 @@ export async function checkInput(
   parts: SettingsParts,
 ): Promise<void> {
   const characters = input.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+  const tooLarge = { input_error_code: 'input_too_large' };
   if (characters > MAX_INPUT_CHARACTERS) {
     throw new AppError('invalid', `Input exceeds the maximum length of ${MAX_INPUT_CHARACTERS} characters.`, {
-      input_error_code: 'input_too_large',
+      ...tooLarge,
       max_chars: MAX_INPUT_CHARACTERS,
       actual_chars: characters,
     });
   }
+  if (input.length > MAX_INPUT_PARTS)
+    throw new AppError('invalid', `Input exceeds the maximum of ${MAX_INPUT_PARTS} parts.`, tooLarge);
+  const elements = input.reduce((sum, part) => sum + (part.type === 'text' ? part.text_elements.length : 0), 0);
+  if (elements > MAX_TEXT_ELEMENTS)
+    throw new AppError('invalid', `Input exceeds the maximum of ${MAX_TEXT_ELEMENTS} text elements.`, tooLarge);
   if (principal.isLocal) return;
   const paths = input.flatMap((part) => ('path' in part ? [part.path] : []));
   if (paths.length === 0) return;
-  const config = await parts.config.load();
-  const denies = await denialsOf(config);
+  const mayName = await remoteNames(await parts.config.load());
   for (const path of paths) {
-    if ((await isBelow(path, config.remote.roots)) && !(denies && (await isDenied(path, denies)))) continue;
+    if (await mayName(path)) continue;
     throw new AppError('forbidden', 'a file of the input is beyond the folders that remote clients may have here');
   }
 }
-
-/** Also when it cannot be told. */
-const isDenied = async (path: string, denies: IsDenied): Promise<boolean> => {
-  const real = await realPathOf(path).catch(() => undefined);
-  return real === undefined || denies(real) || isDeniedWay(path, denies, 'target').catch(() => true);
-};
 
 /** Who is to take input, with the settings of its own. */
 export interface Taker {

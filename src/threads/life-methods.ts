@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { optional } from '../model/schema.ts';
 import { Thread } from '../model/thread.ts';
 import { request, threadQueue } from '../rpc/declare.ts';
+import { MAX_TITLE } from './overrides.ts';
 
 const threadId = () => ({ threadId: z.string() });
 const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
 const nothing = () => z.object({});
 
 export const threadNameSet = request('thread/name/set', {
-  params: () => z.object({ ...threadId(), name: z.string() }),
+  params: () => z.object({ ...threadId(), name: z.string().max(MAX_TITLE) }),
   result: nothing,
   queue: ofThread,
   needs: 'thread:write',

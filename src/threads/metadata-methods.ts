@@ -11,7 +11,7 @@ const ofThread = (params: { threadId: string }) => threadQueue(params.threadId);
 const nothing = () => z.object({});
 
 /** Absent: as it is; null: taken away. */
-const change = () => z.string().nullish();
+const change = () => z.string().max(4_096).nullish();
 
 export const threadMetadataUpdate = request('thread/metadata/update', {
   params: () =>

@@ -9,23 +9,33 @@ import { Personality, ReasoningSummary } from '../model/thread.ts';
 /** Characters of JSON that are kept with a thread, and so are written with each change of it. */
 export const MAX_KEPT_JSON = 64 * 1024;
 
+/** Characters of a title, which is shown in lists, and of what only has to be told from others. */
+export const MAX_TITLE = 4_096;
+export const MAX_NAME = 1_024;
+
 const text = () => optional(z.string());
+/** Of what exists under the name, which is shown with each thread. */
+const name = () => optional(z.string().max(MAX_NAME));
+const folder = () => optional(z.string().max(4_096));
+/** Each is looked at for every command, and is a mount in its sandbox. */
+export const MAX_FOLDERS = 256;
+const folders = () => optional(z.array(z.string().max(4_096)).max(MAX_FOLDERS));
 
 /** Named in thread/start, thread/resume and turn/start alike. */
 const shared = () => ({
-  model: text(),
-  serviceTier: text(),
-  cwd: text(),
-  runtimeWorkspaceRoots: optional(z.array(z.string())),
+  model: name(),
+  serviceTier: name(),
+  cwd: folder(),
+  runtimeWorkspaceRoots: folders(),
   approvalPolicy: optional(ApprovalPolicy()),
   approvalsReviewer: optional(ApprovalsReviewer()),
-  permissions: text(),
+  permissions: name(),
   personality: optional(Personality()),
 });
 
 export const threadOverrides = () => ({
   ...shared(),
-  modelProvider: text(),
+  modelProvider: name(),
   sandbox: optional(SandboxMode()),
   config: optional(freeJson(JsonObject())),
   baseInstructions: text(),
@@ -35,9 +45,9 @@ export const threadOverrides = () => ({
 export const turnOverrides = () => ({
   ...shared(),
   /** Ours: another provider, e.g. in place of one that is gone. */
-  modelProvider: text(),
+  modelProvider: name(),
   sandboxPolicy: optional(SandboxPolicy()),
-  effort: text(),
+  effort: name(),
   summary: optional(ReasoningSummary()),
   collaborationMode: optional(CollaborationMode()),
 });
@@ -45,13 +55,15 @@ export const turnOverrides = () => ({
 /** Of the one environment that there is; the first one counts. */
 export const environments = () =>
   optional(
-    z.array(
-      z.object({
-        environmentId: z.string(),
-        cwd: optional(z.string()),
-        runtimeWorkspaceRoots: optional(z.array(z.string())),
-      }),
-    ),
+    z
+      .array(
+        z.object({
+          environmentId: z.string(),
+          cwd: folder(),
+          runtimeWorkspaceRoots: folders(),
+        }),
+      )
+      .max(MAX_FOLDERS),
   );
 
 /** By source. `untrusted`: what the client has only found; `application`: its own words. */

@@ -8,7 +8,7 @@ import { Grants } from '../approvals/grants.ts';
 import { policyMethods } from '../approvals/methods.ts';
 import type { Verdict } from '../approvals/rules.ts';
 import { AppError } from '../base/errors.ts';
-import { isBelow } from '../fs/containment.ts';
+import { remoteNames } from '../fs/denials.ts';
 import { shownPolicy } from '../model/policy.ts';
 import type { Params } from '../rpc/declare.ts';
 import { type Context, implement, type Route } from '../rpc/router.ts';
@@ -42,9 +42,9 @@ export function policyHandlers({ registry, settings, tools }: PolicyHandlerParts
   /** Where a path leads, and that there is something, is told to remote clients only of the folders that are theirs. */
   const checkFiles = async (files: readonly string[], cwd: string, { session }: Context): Promise<void> => {
     if (session.principal.isLocal) return;
-    const { remote } = await settings.config.load();
+    const mayName = await remoteNames(await settings.config.load());
     for (const file of files) {
-      if (await isBelow(resolve(cwd, file), remote.roots)) continue;
+      if (await mayName(resolve(cwd, file))) continue;
       throw new AppError('forbidden', `the file ${file} is beyond those that remote clients may have here`);
     }
   };

@@ -6,6 +6,7 @@ import { optional } from '../model/schema.ts';
 import { QueuedSubmission } from '../model/thread.ts';
 import { Turn } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
+import { MAX_NAME } from './overrides.ts';
 
 const threadId = () => ({ threadId: z.string() });
 const metadata = () => ({ responsesapiClientMetadata: optional(z.record(z.string(), z.string())) });
@@ -21,7 +22,12 @@ const change = {
 
 export const threadQueueAdd = request('thread/queue/add', {
   params: () =>
-    z.object({ ...threadId(), input: z.array(UserInput()), clientUserMessageId: z.string(), ...metadata() }),
+    z.object({
+      ...threadId(),
+      input: z.array(UserInput()),
+      clientUserMessageId: z.string().max(MAX_NAME),
+      ...metadata(),
+    }),
   result: one,
   ...change,
 });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { optional } from '../model/schema.ts';
 import { ThreadSection } from '../model/thread.ts';
 import { request, unqueued } from '../rpc/declare.ts';
+import { MAX_TITLE } from './overrides.ts';
 
 /** Short, because every thread of a list carries what its section looks like. */
 const look = () => optional(z.string().max(256));
@@ -27,7 +28,7 @@ export const threadSectionList = request('threadSection/list', {
 });
 
 export const threadSectionCreate = request('threadSection/create', {
-  params: () => z.object({ name: z.string(), appearance: optional(appearance()) }),
+  params: () => z.object({ name: z.string().max(MAX_TITLE), appearance: optional(appearance()) }),
   result: section,
   ...change,
 });
@@ -36,7 +37,7 @@ export const threadSectionUpdate = request('threadSection/update', {
   params: () =>
     z.object({
       sectionId: z.string(),
-      name: z.string(),
+      name: z.string().max(MAX_TITLE),
       /** Absent: as it is; null: none. */
       appearance: appearance().nullish(),
     }),

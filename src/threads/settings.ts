@@ -17,7 +17,7 @@ import { type HeldPolicy, type SandboxPolicy, sandboxPolicyOf, shownPolicy } fro
 import type { ThreadSettings } from '../model/thread.ts';
 import type { Session } from '../rpc/session.ts';
 import { locate } from '../sandbox/places.ts';
-import type { ThreadOverrides, TurnOverrides } from './overrides.ts';
+import { MAX_FOLDERS, type ThreadOverrides, type TurnOverrides } from './overrides.ts';
 
 export interface SettingsParts {
   readonly config: ConfigSource;
@@ -188,6 +188,7 @@ function reviewer(wanted: Reviewer, { other_reviewers }: Config): Reviewer {
 }
 
 function folder(wanted: string | null | undefined, base: string): string {
+  if (wanted?.includes('\0')) throw new AppError('invalid', 'Invalid request: cwd: a path has no NUL in it');
   return wanted ? normalize(isAbsolute(wanted) ? wanted : resolve(base, wanted)).replace(/(.)\/+$/, '$1') : base;
 }
 
@@ -233,9 +234,13 @@ function isShown(wanted: SandboxPolicy, held: HeldPolicy): boolean {
 }
 
 function absoluteRoots(policy: SandboxPolicy): SandboxPolicy {
-  if (policy.type === 'workspaceWrite' && policy.writableRoots.some((root) => !isAbsolute(root))) {
-    throw new AppError('invalid', 'Invalid request: sandboxPolicy.writableRoots: an absolute path is needed');
-  }
+  if (policy.type !== 'workspaceWrite') return policy;
+  const { writableRoots } = policy;
+  const refuse = (why: string) => {
+    throw new AppError('invalid', `Invalid request: sandboxPolicy.writableRoots: ${why}`);
+  };
+  if (writableRoots.length > MAX_FOLDERS) refuse(`more than ${MAX_FOLDERS} folders`);
+  if (writableRoots.some((root) => !isAbsolute(root))) refuse('an absolute path is needed');
   return policy;
 }
 

@@ -8,7 +8,7 @@ import { freeJson, JsonObject, optional } from '../model/schema.ts';
 import { ReadState, Thread } from '../model/thread.ts';
 import { ItemsView } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { environments, MAX_KEPT_JSON, threadOverrides } from './overrides.ts';
+import { environments, MAX_KEPT_JSON, MAX_NAME, MAX_TITLE, threadOverrides } from './overrides.ts';
 import { adopted, TurnsPage } from './schema.ts';
 
 /** Tools that a client may declare, and characters of JSON of all of them: the model reads them with every request. */
@@ -23,14 +23,14 @@ export const threadStart = request('thread/start', {
   params: () =>
     z.object({
       ...threadOverrides(),
-      serviceName: optional(z.string()),
+      serviceName: optional(z.string().max(MAX_NAME)),
       ephemeral: optional(z.boolean()),
       historyMode: optional(z.enum(['paginated', 'legacy'])),
-      threadSource: optional(z.string()),
+      threadSource: optional(z.string().max(MAX_NAME)),
       environments: environments(),
       dynamicTools: optional(freeJson(z.array(ClientTool()).max(MAX_CLIENT_TOOLS), MAX_TOOLS_JSON)),
       threadId: optional(z.string()),
-      title: optional(z.string()),
+      title: optional(z.string().max(MAX_TITLE)),
       metadata: optional(freeJson(JsonObject(), MAX_KEPT_JSON)),
     }),
   /** Ours: `headSeq`, up to which the answer is true; so in every answer that shows one thread. */

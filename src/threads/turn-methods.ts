@@ -5,21 +5,21 @@ import { UserInput } from '../model/input.ts';
 import { freeJson, optional } from '../model/schema.ts';
 import { Turn } from '../model/turn.ts';
 import { request, threadQueue, unqueued } from '../rpc/declare.ts';
-import { additionalContext, environments, turnOverrides } from './overrides.ts';
+import { additionalContext, environments, MAX_NAME, turnOverrides } from './overrides.ts';
 
 export const turnStart = request('turn/start', {
   params: () =>
     z.object({
       threadId: z.string(),
       input: z.array(UserInput()),
-      clientUserMessageId: optional(z.string()),
+      clientUserMessageId: optional(z.string().max(MAX_NAME)),
       ...turnOverrides(),
       rootTurnId: optional(z.string()),
       outputSchema: freeJson(z.unknown()).optional(),
       environments: environments(),
       additionalContext: additionalContext(),
       /** Of this turn alone. */
-      serviceTierForTurn: optional(z.string()),
+      serviceTierForTurn: optional(z.string().max(MAX_NAME)),
       /** Refused: a tool that nobody called has no output here. */
       toolOutput: freeJson(z.unknown()).optional(),
       /** Ours: an id of the client's choice, and what to do on a busy thread. */
@@ -52,7 +52,7 @@ export const turnSteer = request('turn/steer', {
       threadId: z.string(),
       input: z.array(UserInput()),
       expectedTurnId: z.string(),
-      clientUserMessageId: optional(z.string()),
+      clientUserMessageId: optional(z.string().max(MAX_NAME)),
       additionalContext: additionalContext(),
     }),
   result: () => z.object({ turnId: z.string() }),

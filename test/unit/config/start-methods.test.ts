@@ -52,9 +52,15 @@ const model = (id: string, more: Partial<Model> = {}): Model => ({
 function connect(principal: Principal = localPrincipal, models: readonly Model[] = [], requirements?: Requirements) {
   const source = createConfigSource({ dataDirectory: folder, flags: ['model=flag'], requirements });
   const routes = [
-    ...configHandlers({ tellOfFolder: () => {}, source, cwd: '/server', loadedThreads: () => [] }),
+    ...configHandlers({
+      mayLookInto: async () => true,
+      tellOfFolder: () => {},
+      source,
+      cwd: '/server',
+      loadedThreads: () => [],
+    }),
     ...catalogueHandlers({ cwd: '/server', loadedThreads: () => ['here'] }),
-    ...permissionProfileHandlers({ config: source, cwd: '/server' }),
+    ...permissionProfileHandlers({ mayLookInto: async () => true, config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source }),
   ];
   const router = new Router(routes, {

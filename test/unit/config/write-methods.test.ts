@@ -48,7 +48,13 @@ type Answer = Record<string, unknown> & { version: string };
 
 function connect(principal: Principal = localPrincipal, flags: readonly string[] = []) {
   const source = createConfigSource({ dataDirectory: folder, flags });
-  const routes = configHandlers({ tellOfFolder: () => {}, source, cwd: folder, loadedThreads: () => ['t'] });
+  const routes = configHandlers({
+    mayLookInto: async () => true,
+    tellOfFolder: () => {},
+    source,
+    cwd: folder,
+    loadedThreads: () => ['t'],
+  });
   const router = new Router(routes, {
     log,
     validatesResults: true,

@@ -1,0 +1,58 @@
+// Requests with far more in them than anybody means: refused before they cost the others anything.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanUp, startApp } from '../harness/start-app.ts';
+import type { TestClient } from '../harness/test-client.ts';
+import { startThread, text } from '../harness/turns.ts';
+
+let client: TestClient;
+let threadId: string;
+beforeAll(async () => {
+  const server = await startApp();
+  client = await server.connect({ experimentalApi: true });
+  threadId = await startThread(client);
+});
+afterAll(cleanUp);
+
+const many = (count: number) => Array.from({ length: count }, (_, at) => `/nowhere/${at}`);
+const long = 'x'.repeat(10_000);
+const marks = Array.from({ length: 20_001 }, () => ({ byteRange: { start: 0, end: 1 } }));
+
+test.each<[string, string, () => object]>([
+  ['folders of hooks', 'hooks/list', () => ({ cwds: many(257) })],
+  ['folders of skills', 'skills/list', () => ({ cwds: many(257) })],
+  ['workspace roots', 'thread/start', () => ({ runtimeWorkspaceRoots: many(257) })],
+  [
+    'writable roots',
+    'thread/settings/update',
+    () => ({ threadId, sandboxPolicy: { type: 'workspaceWrite', writableRoots: many(257) } }),
+  ],
+  ['parts of input', 'turn/start', () => ({ threadId, input: many(2_001).flatMap(text) })],
+  [
+    'marks in input',
+    'turn/start',
+    () => ({ threadId, input: [{ type: 'text', text: 'say x', text_elements: marks }] }),
+  ],
+  [
+    'parts of queued input',
+    'thread/queue/add',
+    () => ({
+      ...{ threadId, clientUserMessageId: 'one', input: many(2_001).flatMap(text) },
+    }),
+  ],
+  ['letters of a title', 'thread/start', () => ({ title: long })],
+  ['letters of a name', 'thread/name/set', () => ({ threadId, name: long })],
+  ['letters of an effort', 'turn/start', () => ({ threadId, input: text('say x'), effort: long })],
+  ['letters of a model', 'thread/settings/update', () => ({ threadId, model: long })],
+  ['letters of a message id', 'turn/start', () => ({ threadId, input: text('say x'), clientUserMessageId: long })],
+  ['a NUL in a folder', 'thread/start', () => ({ cwd: '/nowhere/\0x' })],
+])('too many %s', async (_what, method, params) => {
+  expect((await client.refusal(method, params())).code).toBe(-32602);
+});
+
+test('any word is an effort: what a provider makes of it is its own affair', async () => {
+  const settings = { threadId, input: text('say x'), effort: 'as-you-like' };
+  await client.request('turn/start', settings);
+  await client.notified('turn/completed', () => true);
+  expect((await client.request('thread/resume', { threadId })).reasoningEffort).toBe('as-you-like');
+});
