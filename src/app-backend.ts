@@ -9,7 +9,7 @@ import { takesImages } from './agent/modalities.ts';
 import type { ProviderAccess } from './agent/models/client.ts';
 import { AppError } from './base/errors.ts';
 import type { ConfigSource } from './config/load.ts';
-import { defaultProviderId, type Provider, providerOf } from './config/providers.ts';
+import { defaultProviderId, isBuiltIn, type Provider, providerOf } from './config/providers.ts';
 import { NO_MODEL } from './config/thread-defaults.ts';
 import type { SettingsParts } from './threads/settings.ts';
 
@@ -75,7 +75,8 @@ export async function accessOf(provider: Provider, parts: Omit<BackendParts, 'co
   if (apiKey === undefined && envKey !== undefined)
     throw new AppError(
       'unavailable',
-      `the environment variable ${envKey}, which holds the key of the provider ${id}, is empty: set it for the server, or leave \`env_key\` out of the configuration`,
+      `the environment variable ${envKey}, which holds the key of the provider ${id}, is empty: set it for the server, or ` +
+        (isBuiltIn(id) ? 'choose another `model_provider`' : 'leave `env_key` out of the configuration'),
     );
   return {
     id,

@@ -179,7 +179,7 @@ async function signedFrom(flags: AuthFlags, clock: Clock): Promise<Verify> {
   if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
     throw new AppError(
       'unavailable',
-      `signed websocket bearer secret ${file} must be at least ${MIN_SECRET_BYTES} bytes; make one with: openssl rand -base64 48`,
+      `signed websocket bearer secret ${file} must be at least ${MIN_SECRET_BYTES} bytes; make one with: heddle token new --file PATH`,
     );
   return signedVerifier({ secret, issuer: flags.wsIssuer, audience: flags.wsAudience, skewSeconds, clock });
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { Config } from '../config/schema.ts';
+import { isTable, type Table } from '../config/tables.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 /** Prints it to standard output; the same program prints the same bytes. */
@@ -31,6 +32,18 @@ export function noteOfUnknown(path: readonly string[]): string | undefined {
     at = inner;
   }
   return undefined;
+}
+
+/** The paths of the settings that nothing reads, dots between their parts. */
+export function unknownSettings(settings: Table): readonly string[] {
+  const within = (node: Node, table: Table, before: readonly string[]): readonly string[] =>
+    Object.entries(table).flatMap(([name, value]) => {
+      const inner = innerOf(node, name);
+      const path = [...before, name];
+      if (inner === 'unknown') return [path.join('.')];
+      return isTable(value) ? within(inner, value, path) : [];
+    });
+  return within(configSchema() as Node, settings, []);
 }
 
 /** Where any name may stand, or nothing is said of it, all that is below is known. */

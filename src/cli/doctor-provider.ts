@@ -45,7 +45,13 @@ export async function providerFindings(check: ProviderCheck): Promise<readonly F
       return [failure(about, access, reason)];
     });
   } catch (error) {
-    return [bad(about, messageOf(error), 'correct its entry in config.yaml')];
+    return [
+      bad(
+        about,
+        messageOf(error),
+        `look at model_providers.${id} in config.yaml, and at the environment of this command`,
+      ),
+    ];
   } finally {
     await http.close();
   }

@@ -12,6 +12,7 @@ import { type Requirements, readRequirements, requirementsFile } from '../config
 import type { Config } from '../config/schema.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
+import { unknownSettings } from './config-schema.ts';
 import { providerFindings } from './doctor-provider.ts';
 import { remoteFindings } from './doctor-remote.ts';
 import { verdictOn } from './doctor-running.ts';
@@ -21,6 +22,10 @@ import { bad, doubtful, type Finding, good, linesOf } from './finding.ts';
 import type { ServerChoice } from './running-server.ts';
 import { probe } from './status.ts';
 import { paintFor, roomOf } from './terminal.ts';
+
+/** Of settings that nothing reads, in a finding. */
+const MOST_NAMES = 10;
+const NAMES_OF_SETTINGS = 'correct the name; `heddle schema --config` has those of all settings';
 
 const OLDEST_NODE = [20, 19] as const;
 
@@ -171,10 +176,13 @@ export async function requirementsOf(
   }
 }
 
-function configFinding({ problem, notes }: ConfigState, file: string): Finding {
+export function configFinding({ problem, notes, layers }: ConfigState, file: string): Finding {
   const about = 'configuration';
   if (problem) return bad(about, problemText(problem), 'correct the file; until then no work begins with it');
   try {
+    const unread = layers.flatMap(({ settings }) => unknownSettings(settings));
+    if (unread.length > 0)
+      return doubtful(about, `nothing reads ${unread.slice(0, MOST_NAMES).join(', ')}`, NAMES_OF_SETTINGS);
     statSync(file);
     if (notes.length > 0) return doubtful(about, notes.join('; '), `correct ${file}`);
     return good(about, file);

@@ -17,20 +17,28 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export function exitCodeOf(error: unknown): ExitCode {
-  return isAppError(error, 'invalid') ? EXIT.usage : EXIT.failed;
+  return isAppError(error, 'invalid') && !isOfFile(error) ? EXIT.usage : EXIT.failed;
 }
 
-const THREADS = '; `heddle threads list` shows those that there are';
+/** The configuration file is wrong, not what was typed: the message has the place. */
+const isOfFile = ({ message }: Error): boolean => /^failed to load configuration: \S.*?:\d+:\d+: /.test(message);
 
-const isNoThread = (error: unknown): boolean =>
-  isAppError(error, 'notFound') && error.message.startsWith('thread not found');
+/** As people need it, with what to do about it. */
+export const wordsOf = (error: unknown): string => `${withoutWording(messageOf(error))}${adviceOn(error)}`;
 
-/** As people need it. */
-export const wordsOf = (error: unknown): string => withoutWording(messageOf(error));
+function adviceOn(error: unknown): string {
+  if (isAppError(error, 'notFound') && error.message.startsWith('thread not found'))
+    return '; `heddle threads list` shows those that there are';
+  if (!isAppError(error)) return '';
+  const { permission, type } = error.data;
+  if (type === 'modelProviderNotConfigured') return '; add it to model_providers in config.yaml, or choose another one';
+  if (typeof permission !== 'string') return '';
+  return `; a token gives it that is signed with it in \`--scope\`, or is that of a server with it in \`--ws-scopes\``;
+}
 
 /** The lines for people; a defect shows where it happened. */
 export function complaintOf(error: unknown, help: string): string {
-  if (isAppError(error, 'invalid')) return `heddle: ${error.message}\ntry: ${help}\n`;
-  if (isAppError(error)) return `heddle: ${wordsOf(error)}${isNoThread(error) ? THREADS : ''}\n`;
+  if (isAppError(error, 'invalid') && !isOfFile(error)) return `heddle: ${error.message}\ntry: ${help}\n`;
+  if (isAppError(error)) return `heddle: ${wordsOf(error)}\n`;
   return `heddle: ${(error instanceof Error && error.stack) || messageOf(error)}\n`;
 }

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AppError, isAppError } from '../base/errors.ts';
 import type { ExportVerdict } from '../history/export.ts';
-import { recordsFile } from '../history/places.ts';
+import { noHistory, recordsFile } from '../history/places.ts';
 import type { OpenedHistory } from '../history/read-only.ts';
 import { isOfOtherFormat, unreadable } from '../history/read-only.ts';
 import { commandLog, VERSION } from './environment.ts';
@@ -156,11 +156,7 @@ export async function showStats(directory: string, isJson: boolean): Promise<Exi
 
 export async function compactNow(directory: string): Promise<ExitCode> {
   const { compactHistory } = await import('../history/compact.ts');
-  if (!existsSync(recordsFile(directory)))
-    throw new AppError(
-      'notFound',
-      `there is no history in ${directory}; \`--data-dir\` or HEDDLE_HOME names another directory`,
-    );
+  if (!existsSync(recordsFile(directory))) throw noHistory(directory);
   return owning(directory, async (owned) => {
     const { before, after, blobsRemoved, blobsInDoubt } = await compactHistory(owned);
     say(`${sizeOf(before)} before, ${sizeOf(after)} after; ${plural(blobsRemoved, 'long value')} removed`);

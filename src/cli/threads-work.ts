@@ -1,7 +1,10 @@
 // Lists, shows and puts in order what is stored, over the running server or, when none runs, from the data directory itself.
 
+import { existsSync } from 'node:fs';
 import { AppError } from '../base/errors.ts';
 import type { Client } from '../client/client.ts';
+import { isOwned } from '../history/owner.ts';
+import { noHistory, recordsFile } from '../history/places.ts';
 import type { Item } from '../model/item.ts';
 import type { Thread } from '../model/thread.ts';
 import type { Result } from '../rpc/declare.ts';
@@ -9,6 +12,7 @@ import { threadArchive, threadDelete, threadUnarchive } from '../threads/life-me
 import { threadItemsList, threadList } from '../threads/list-methods.ts';
 import { threadRead } from '../threads/thread-methods.ts';
 import { tellOnStandardError, visit } from './entrance.ts';
+import { dataDirectoryOf } from './environment.ts';
 import { checkDoor, openDoor } from './exec-door.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { headOf } from './file-changes.ts';
@@ -38,16 +42,20 @@ export function listThreads(
     readonly json: boolean;
   },
 ): Promise<ExitCode> {
-  return withThreads(options, async (client) => {
+  const none = (): ExitCode => {
+    if (!options.json) say(options.isArchived ? 'no thread is archived' : 'there is no thread yet');
+    return EXIT.done;
+  };
+  const list = async (client: Client): Promise<ExitCode> => {
     let count = 0;
     for await (const thread of everyThread(client, options)) {
       if (count === options.limit) break;
       count += 1;
       say(options.json ? JSON.stringify(thread) : lineOf(thread, paint()));
     }
-    if (count === 0 && !options.json) say(options.isArchived ? 'no thread is archived' : 'there is no thread yet');
-    return EXIT.done;
-  });
+    return count === 0 ? none() : EXIT.done;
+  };
+  return withThreads(options, list, none);
 }
 
 export function showThread(
@@ -123,12 +131,29 @@ export function deleteThread(
   });
 }
 
-/** Says on standard error why no server could be reached. Rejects as the work does. */
-async function withThreads(choice: ServerChoice, work: (client: Client) => Promise<ExitCode>): Promise<ExitCode> {
+/**
+ * Says on standard error why no server could be reached. Rejects as the work does. `unused`: what becomes of a directory that has
+ * no history, which is not made by looking into it.
+ */
+async function withThreads(
+  choice: ServerChoice,
+  work: (client: Client) => Promise<ExitCode>,
+  unused: (directory: string) => ExitCode = (directory) => {
+    throw noHistory(directory);
+  },
+): Promise<ExitCode> {
   const options = { ...choice, backend: undefined, config: [] };
   checkDoor(options);
+  if (await isUnused(choice)) return unused(dataDirectoryOf(choice.dataDir));
   const introduction = { name: 'heddle_cli', experimentalApi: true };
   return visit({ open: () => openDoor(options), introduction, tell: tellOnStandardError }, work);
+}
+
+/** No server runs on the directory, and none has. */
+async function isUnused({ remote, dataDir }: ServerChoice): Promise<boolean> {
+  if (remote !== undefined) return false;
+  const directory = dataDirectoryOf(dataDir);
+  return !existsSync(recordsFile(directory)) && !(await isOwned(directory));
 }
 
 async function* everyThread(

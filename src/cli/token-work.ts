@@ -60,7 +60,10 @@ export async function signToken(claims: Claims): Promise<ExitCode> {
     throw new AppError('invalid', `--tenant \`${tenant}\` must be 1 to 64 letters, digits, \`_\`, \`.\` or \`-\``);
   const secret = await readSecretFile(claims.secretFile);
   if (Buffer.byteLength(secret) < MIN_SECRET_BYTES)
-    throw new AppError('unavailable', `the secret in ${claims.secretFile} must be at least ${MIN_SECRET_BYTES} bytes`);
+    throw new AppError(
+      'unavailable',
+      `the secret in ${claims.secretFile} must be at least ${MIN_SECRET_BYTES} bytes; make one with: heddle token new --file PATH`,
+    );
   const { SignJWT } = await import('jose');
   const now = Math.floor(Date.now() / 1000);
   const token = new SignJWT({

@@ -115,15 +115,31 @@ function unreachable(address: string, error: unknown): AppError {
       'unavailable',
       `cannot connect to ${address}: it does not answer in TLS; is it a \`ws://\` port?`,
     );
-  const isAbsent = ['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '');
-  const advice = isAbsent ? '; does a server run there? `heddle app-server status` tells of those on this machine' : '';
   return new AppError(
     'unavailable',
-    `cannot connect to ${address}: ${messageOf(error)}${advice}`,
+    `cannot connect to ${address}: ${messageOf(error)}${adviceOn(codeOf(error) ?? '')}`,
     {},
     { cause: error },
   );
 }
+
+function adviceOn(code: string): string {
+  if (code === 'ECONNREFUSED' || code === 'ENOENT')
+    return '; does a server run there? `heddle app-server status` tells of those on this machine';
+  if (UNTRUSTED.has(code))
+    return '; name the authority of its certificate to Node: NODE_EXTRA_CA_CERTS=/path/to/authority.pem';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return '; connect by a name that the certificate has';
+  return '';
+}
+
+/** What Node says of a certificate of an authority that it does not know. */
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** OpenSSL says so of whatever it cannot read as TLS. */
 function isNoTls(error: unknown): boolean {

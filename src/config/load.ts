@@ -155,8 +155,14 @@ async function fileLayer(file: string): Promise<LayerOrProblem> {
     return await yamlLayer(await readFile(file, 'utf8'), file);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { layer: layerOf(userLayerName(file), {}) };
-    return { problem: { message: messageOf(error), place: { file, line: 1, column: 1 } } };
+    return { problem: { message: `the file cannot be read: ${unread(error)}`, place: { file, line: 1, column: 1 } } };
   }
+}
+
+function unread(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'EACCES' || code === 'EPERM') return `this user may not (${code}); correct its owner or mode`;
+  return code === 'EISDIR' ? 'it is a folder; put a file in its place' : messageOf(error);
 }
 
 function requirementsLayer(requirements: Requirements | undefined): Layer[] {

@@ -53,6 +53,9 @@ export const providerIds = (config: Config): readonly string[] => [
   ...new Set([...Object.keys(BUILT_IN), ...Object.keys(config.model_providers)]),
 ];
 
+/** Whether it needs no entry in the configuration. */
+export const isBuiltIn = (id: string): boolean => Object.hasOwn(BUILT_IN, id);
+
 /** Whether turns could name it. */
 export const hasProvider = (config: Config, id: string): boolean => entryOf(config, id) !== undefined;
 

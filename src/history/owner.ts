@@ -202,7 +202,7 @@ export async function isOwned(directory: string): Promise<boolean> {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-    throw new AppError('unavailable', `the data directory ${directory} cannot be used: ${code}`, {}, { cause: error });
+    throw unusable(directory, error);
   }
   try {
     return !tryLock(lock.fd, PRESENCE, 1, { shared: true });

@@ -6,7 +6,7 @@ import { AppError } from '../base/errors.ts';
 import { readBlob } from './blobs.ts';
 import { checkFormat } from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
-import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
+import { blobsDirectory, noHistory, recordsDirectory, recordsFile } from './places.ts';
 
 export interface OpenedHistory extends Closable {
   readonly rows: LmdbRows;
@@ -17,7 +17,7 @@ export interface OpenedHistory extends Closable {
 
 /** Throws *notFound* when there is no history, *unavailable* when another version wrote it or the file is no database. */
 export async function openReadOnly(directory: string): Promise<OpenedHistory> {
-  if (!existsSync(recordsFile(directory))) throw new AppError('notFound', `there is no history in ${directory}`);
+  if (!existsSync(recordsFile(directory))) throw noHistory(directory);
   const rows = opened(directory);
   try {
     checkFormat(formatOf(rows), directory);

@@ -16,6 +16,8 @@ export type ListenAddress =
   /** `port` 0: any free one. */
   | { readonly kind: 'websocket'; readonly host: string; readonly port: number };
 
+const MAX_PORT = 65_535;
+
 /** Throws as *invalid*, with a text that says what to type instead. `defaultSocket`: the path that plain `unix://` means. */
 export function parseListenAddress(text: string, defaultSocket: string): ListenAddress {
   if (text === 'off') return { kind: 'off' };
@@ -43,7 +45,10 @@ function webSocketAddress(text: string): ListenAddress {
   const host = parts?.[1] ?? parts?.[2] ?? '';
   const port = Number(parts?.[3]);
   const isBracketed = parts?.[1] !== undefined;
-  if (isIP(host) === (isBracketed ? 6 : 4) && port <= 65_535) return { kind: 'websocket', host, port };
+  if (isIP(host) === (isBracketed ? 6 : 4)) {
+    if (port <= MAX_PORT) return { kind: 'websocket', host, port };
+    throw new AppError('invalid', `invalid websocket --listen URL \`${text}\`; a port is at most ${MAX_PORT}`);
+  }
   throw new AppError(
     'invalid',
     `invalid websocket --listen URL \`${text}\`; expected \`ws://IP:PORT\` with an IP address, not a host name, ` +

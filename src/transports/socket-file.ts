@@ -23,7 +23,8 @@ export async function freeSocketPath(path: string): Promise<void> {
   if (bytes > MAX_SOCKET_PATH_BYTES)
     throw new AppError(
       'invalid',
-      `the socket path ${path} has ${bytes} bytes; a Unix socket path may have ${MAX_SOCKET_PATH_BYTES}: choose a shorter one`,
+      `the socket path ${path} has ${bytes} bytes; a Unix socket path may have ${MAX_SOCKET_PATH_BYTES}: ` +
+        'name a shorter one by `--listen unix:///PATH`, or a data directory with a shorter path',
     );
   await safeFolder(dirname(path));
   const found = await identity(path);

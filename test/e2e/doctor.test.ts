@@ -40,6 +40,20 @@ const on = (model: ModelServer, entry: object = {}, more: object = {}) => ({
   ...more,
 });
 
+test('settings that nothing reads are named, those of the file and those of flags', async () => {
+  const data = folderOf({ backend: 'mock', backnd: 'mock', remote: { root: ['/srv'] }, projects: { '/a.b': {} } });
+  const { code, about } = await doctor(data, '-c', 'modl=x');
+  expect(code).toBe(0);
+  expect(about('configuration')).toEqual([
+    {
+      state: 'doubtful',
+      about: 'configuration',
+      text: 'nothing reads backnd, remote.root, modl',
+      advice: expect.stringContaining('heddle schema --config'),
+    },
+  ]);
+});
+
 test('a provider that lists its models: found out without a turn', async () => {
   const model = await startModelServer();
   model.listModels(status(200, { data: [{ id: 'scripted-model' }, { id: 'other' }] }));

@@ -132,7 +132,7 @@ for (const { name, isThere } of PROXIES) {
       const unknown = await run(['exec', 'say Hello', ...remote, '-C', host.project], {
         environment: withoutAuthority,
       });
-      expect(unknown).toMatchObject({ code: 4, stdout: '' });
+      expect(unknown).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('NODE_EXTRA_CA_CERTS=') });
     });
   });
 }

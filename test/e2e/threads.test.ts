@@ -1,5 +1,7 @@
 // `heddle threads`: what is stored, listed, shown and put in order from a terminal, with and without a server.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Program, protocolLines, type Run, run, scratch, serve } from './executable.ts';
 
@@ -11,6 +13,17 @@ async function turn(data: string, prompt: string): Promise<string> {
   const started = protocolLines(stdout).find(({ method }) => method === 'thread/started')!;
   return (started.params as { thread: { id: string } }).thread.id;
 }
+
+test('a directory that was never used is not made by looking into it', async () => {
+  const data = join(scratch(), 'data');
+  expect(await threads(data, 'list')).toMatchObject({ code: 0, stdout: 'there is no thread yet\n' });
+  expect(await threads(data, 'list', '--json')).toMatchObject({ code: 0, stdout: '' });
+  expect(await threads(data, 'show', 'x')).toMatchObject({
+    code: 1,
+    stderr: `heddle: there is no history in ${data}; \`--data-dir\` or HEDDLE_HOME names another directory\n`,
+  });
+  expect(existsSync(data)).toBe(false);
+});
 
 test('without a server the data directory itself is read', async () => {
   const data = scratch();

@@ -55,6 +55,41 @@ test.each([
   expect(wrong.stderr).not.toContain(SECRET);
 });
 
+test('a server on this machine says where its token is, and no more is to be known', async () => {
+  const { data, address } = await server(() => []);
+  const { code, stderr } = await run(['exec', 'say hello', '--remote', address]);
+  expect(code).toBe(4);
+  expect(stderr).toContain(`export VAR=$(cat ${join(data, 'ws-token')})`);
+  expect(stderr).toContain(`--remote ${address} --remote-auth-token-env VAR`);
+  expect(stderr).not.toContain('--ws-token-file');
+});
+
+test('a signed token that is refused for a reason that is told gets no other one', async () => {
+  const folder = scratch();
+  const { address } = await server(() => [...signed(folder), '--ws-issuer', 'https://id.example']);
+  const sign = ['token', 'sign', '--secret-file', join(folder, 'secret'), '--sub', 'ana'];
+  const { stdout } = await run(sign);
+  const environment = { MINE: stdout.trim() };
+  const list = ['threads', 'list', '--remote', address, '--remote-auth-token-env', 'MINE'];
+  const { code, stderr } = await run(list, { environment });
+  expect(code).toBe(4);
+  expect(stderr).toContain('issuer mismatch');
+  expect(stderr).toContain('give --issuer and --audience too');
+  expect(stderr).not.toContain('another one');
+});
+
+test('a token that lacks a permission: which one, and where it would come from', async () => {
+  const folder = scratch();
+  const { address } = await server(() => signed(folder));
+  const sign = ['token', 'sign', '--secret-file', join(folder, 'secret'), '--sub', 'ana', '--scope', 'thread:read'];
+  const { stdout } = await run(sign);
+  const environment = { MINE: stdout.trim() };
+  const turn = ['exec', 'say hello', '--remote', address, '--remote-auth-token-env', 'MINE'];
+  const { code, stderr } = await run(turn, { environment });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^thread\/start needs the permission thread:write; a token gives it .*`--scope`/);
+});
+
 test('what is advised works: a token that was signed so is taken', async () => {
   const folder = scratch();
   const { address } = await server(() => signed(folder));

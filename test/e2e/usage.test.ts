@@ -1,6 +1,6 @@
 // Wrong flags: each ends with its code, says what to type instead, starts nothing and prints nothing on standard output.
 
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, scratch } from './executable.ts';
@@ -16,6 +16,7 @@ const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [['app-server', '--backend', 'mock', '--backend', 'mock'], /given 2 times; give it once/],
   [['app-server', '--listen', 'http://127.0.0.1:1'], /expected `stdio:\/\/`/],
   [['app-server', '--listen', 'ws://localhost:1'], /an IP address, not a host name/],
+  [['app-server', '--listen', 'ws://127.0.0.1:65536'], /a port is at most 65535/],
   [['app-server', '--listen', 'unix://relative'], /three slashes/],
   [['app-server', '--listen', 'off', '--stdio'], /stands alone/],
   [['app-server', '--stdio', '--listen', 'stdio://'], /given twice/],
@@ -108,14 +109,44 @@ test('a configuration that cannot be used is said with its place, not taken for 
   expect(stderr).not.toContain('no backend is chosen');
 });
 
-test('a provider whose key is not there is not asked, and the variable is named', async () => {
+test.each([
+  ['get', 'model'],
+  ['set', 'model', 'x'],
+])('nor is it a matter of flags for heddle config %s', async (...args) => {
   const data = scratch();
-  const local = { base_url: 'http://127.0.0.1:9/v1', wire_api: 'chat', env_key: 'NO_SUCH_KEY' };
-  const settings = { backend: 'runtime', model: 'm', model_provider: 'local', model_providers: { local } };
+  writeFileSync(join(data, 'config.yaml'), 'backend: mock\nsandbox_mode: [\n');
+  const { code, stdout, stderr } = await run(['config', ...args, '--data-dir', data]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^heddle: failed to load configuration: .*config\.yaml:\d+:\d+: .*\n$/);
+});
+
+test('a configuration file that cannot be read is said with what it is', async () => {
+  const data = scratch();
+  mkdirSync(join(data, 'config.yaml'));
+  const { code, stderr } = await run(['exec', 'say hello', '--data-dir', data]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('the file cannot be read: it is a folder; put a file in its place');
+});
+
+const LOCAL = { base_url: 'http://127.0.0.1:9/v1', wire_api: 'chat', env_key: 'NO_SUCH_KEY' };
+
+test.each([
+  ['local', /the environment variable NO_SUCH_KEY, .* or leave `env_key` out of the configuration/],
+  ['anthropic', /the environment variable ANTHROPIC_API_KEY, .* or choose another `model_provider`/],
+  ['absent', /Model provider `absent` not found; add it to model_providers in config\.yaml/],
+])('the provider %s is not asked without its key and its entry, and what is missing is named', async (id, said) => {
+  const data = scratch();
+  const settings = { backend: 'runtime', model: 'm', model_provider: id, model_providers: { local: LOCAL } };
   writeFileSync(join(data, 'config.yaml'), JSON.stringify(settings));
   const { code, stderr } = await run(['exec', 'say hello', '--data-dir', data]);
   expect(code).toBe(1);
-  expect(stderr).toContain('the environment variable NO_SUCH_KEY');
+  expect(stderr).toMatch(said);
+});
+
+test('a thread that is not there is said with where to look', async () => {
+  const { code, stderr } = await run(['exec', 'x', '--thread', 'none', '--backend', 'mock', '--data-dir', scratch()]);
+  expect(code).toBe(1);
+  expect(stderr).toBe('thread not found: none; `heddle threads list` shows those that there are\n');
 });
 
 test('help and version are there, and start nothing', async () => {

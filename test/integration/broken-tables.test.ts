@@ -40,8 +40,8 @@ async function listed(client: TestClient): Promise<{ threads: Received[]; isPart
 test.each<[string, (database: Database, keys: DatabaseKey[]) => void]>([
   ['deleted', (database, keys) => [...keys, [...tablesKey]].forEach((key) => void database.remove(key))],
   ['empty', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('\u0000')))],
-  ['(c) random', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('x'.repeat(99))))],
-  ['(e) of an older schema', (database) => void database.put([...tablesKey], Buffer.from('00000000old'))],
+  ['random', (database, keys) => keys.forEach((key) => void database.put(key, Buffer.from('x'.repeat(99))))],
+  ['of an older schema', (database) => void database.put([...tablesKey], Buffer.from('00000000old'))],
 ])('the tables are %s: the list is the same again, and a turn runs', async (_, work) => {
   const server = await startApp();
   const client = await server.connect();

@@ -29,7 +29,7 @@ describe('parseListenAddress', () => {
     ['ws://localhost:0', 'not a host name'],
     ['ws://127.0.0.1', 'ws://IP:PORT'],
     ['ws://127.1:80', 'ws://IP:PORT'],
-    ['ws://127.0.0.1:65536', 'ws://IP:PORT'],
+    ['ws://127.0.0.1:65536', 'a port is at most 65535'],
     ['ws://::1:80', 'ws://[::1]:4500'],
     ['ws://[127.0.0.1]:80', 'ws://IP:PORT'],
     ['ws://127.0.0.1:80/path', 'ws://IP:PORT'],
