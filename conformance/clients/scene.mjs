@@ -38,6 +38,7 @@ const keywordModel = (held) => (reply, request) => {
   const added = /KWPATCH (\S+)/.exec(text);
   if (added) return patch(`*** Add File: ${added[1]}\n+a line of the patch\n`)(reply, request);
   if (text.includes('KWMCP')) return mcpTool('demo', 'echo', { text: 'from the model' })(reply, request);
+  if (text.includes('KWFORM')) return mcpTool('demo', 'ask')(reply, request);
   if (text.includes('KWQUESTION')) return askUser([QUESTION])(reply, request);
   return reply.message(`Reply to: ${text.slice(0, 60)} (done)`);
 };

@@ -21,6 +21,15 @@ export async function screensSession(scene, step, terminal) {
   await step('tool of an MCP server', async () => {
     await line('call KWMCP please', /demo\.echo[\s\S]*echo: from the model[\s\S]*Continued: call KWMCP/);
   });
+  await step('question of an MCP server', async () => {
+    await line('call KWFORM please', 'Allow the demo MCP server to run tool "ask"?');
+    await pause(400);
+    terminal.key('Enter');
+    await terminal.shows(/Server: demo[\s\S]*What is your name\?/);
+    await pause(400);
+    terminal.key('Escape');
+    await terminal.shows(/"action":"(?:decline|cancel)"[\s\S]*Continued: call KWFORM/);
+  });
   await step('/skills', async () => {
     await line('/skills', 'List skills');
     terminal.key('Enter');
