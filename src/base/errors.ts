@@ -53,6 +53,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** What to do about a disk that refuses a write; undefined: it says something else. Takes the numbers of libraries too. */
+export function diskAdvice(error: unknown): string | undefined {
+  switch ((error as { code?: unknown } | null | undefined)?.code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 28:
+      return 'the disk is full: make room';
+    case 'EROFS':
+    case 30:
+      return 'the file system takes no writes: make it writable';
+    default:
+      return undefined;
+  }
+}
+
 /** The `code` of a system error such as ENOENT, if it has one. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { access, constants, mkdir, open, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, diskAdvice, messageOf } from '../base/errors.ts';
 import { syncFolder } from '../base/folders.ts';
 import { Mailbox } from '../base/mailbox.ts';
 import { type ConfigEdit, edited, writeError } from './edits.ts';
@@ -109,7 +109,10 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     await syncFolder(folder);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('unavailable', `cannot write ${file}: ${codeOf(error) ?? messageOf(error)}`);
+    throw new AppError(
+      'unavailable',
+      `cannot write ${file}: ${diskAdvice(error) ?? codeOf(error) ?? messageOf(error)}`,
+    );
   }
 }
 

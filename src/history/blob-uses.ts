@@ -1,5 +1,6 @@
 // Who uses a long value: a row at the thread and one at the value, which have to agree before a value is deleted.
 
+import { type Clock, systemClock } from '../base/clock.ts';
 import { type Log, silentLog } from '../base/log.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { Blobs } from './blobs.ts';
@@ -70,17 +71,31 @@ function usesOwned(rows: Rows, keys: Keys, name: string): boolean {
   return true;
 }
 
+/** What has been found to agree is looked at again after so long: a walk over all threads, before something is deleted. */
+const LOOK_AGAIN_MS = 600_000;
+
 /**
- * The same files, but none may be deleted unless the rows of uses agreed when that was first asked, and never while they are
+ * The same files, but none may be deleted unless the rows of uses agreed when that was last asked, and never while they are
  * made anew. What stays though nobody needs it goes with `heddle history compact`, which reads the logs.
  */
 export function guarded(
   blobs: Blobs,
   rows: Rows,
-  { log = silentLog(), isRebuilding = () => false }: { log?: Log; isRebuilding?: () => boolean } = {},
+  {
+    log = silentLog(),
+    clock = systemClock,
+    isRebuilding = () => false,
+  }: {
+    log?: Log;
+    clock?: Clock;
+    isRebuilding?: () => boolean;
+  } = {},
 ): Blobs {
   let looking: Promise<boolean> | undefined;
+  let lookedAt = 0;
+  let haveAgreed = true;
   const look = async () => {
+    lookedAt = clock.elapsed();
     const agree = await usesAgree(rows);
     if (!agree)
       log.warn(
@@ -93,11 +108,13 @@ export function guarded(
     ...blobs,
     mayDrop: async () => {
       if (isRebuilding()) return false;
+      if (haveAgreed && clock.elapsed() >= lookedAt + LOOK_AGAIN_MS) looking = undefined;
       looking ??= look().catch((error: unknown) => {
         log.error({ err: error }, 'the rows that say which long values are used cannot be read');
         return false;
       });
-      return looking;
+      haveAgreed = await looking;
+      return haveAgreed;
     },
   };
 }

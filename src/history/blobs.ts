@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:f
 import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../base/canonical.ts';
-import { AppError, codeOf, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, diskAdvice, messageOf } from '../base/errors.ts';
 import { newId } from '../model/ids.ts';
 
 export interface Blobs {
@@ -54,12 +54,9 @@ export function openBlobs(directory: string): Blobs {
         for (const [hash, content] of contents) await writeOnce(pathOf(hash), join(unfinished, newId()), content);
       } catch (error) {
         settle(contents);
-        throw new AppError(
-          'unavailable',
-          `a long value could not be stored: ${messageOf(error)}`,
-          {},
-          { cause: error },
-        );
+        const advice = diskAdvice(error);
+        const why = advice === undefined ? messageOf(error) : `${advice}, it goes on by itself`;
+        throw new AppError('unavailable', `a long value could not be stored: ${why}`, {}, { cause: error });
       }
     },
     settle,

@@ -76,7 +76,7 @@ export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<Lmdb
   }
   let isRebuilding = spared(() => rows.get(tablesKey)) !== TABLES_VERSION;
   let isRelisting = spared(() => rows.get(listKey)) !== LIST_VERSION;
-  const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, isRebuilding: () => isRebuilding });
+  const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, clock, isRebuilding: () => isRebuilding });
   const sourceOf = (tenant: string) => ({ rows, keys: keysOf(tenant), blobs, log });
   await finishRemovals(rows, (tenant, id) => removeRows({ ...sourceOf(tenant), tenant, id }));
   const stores = new Map<string, RowThreadStore>();

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { tryLock } from 'fs-native-extensions';
 import { systemClock } from '../base/clock.ts';
 import { type Closable, closeOnce } from '../base/close.ts';
-import { AppError, codeOf, isAppError, messageOf } from '../base/errors.ts';
+import { AppError, codeOf, diskAdvice, isAppError, messageOf } from '../base/errors.ts';
 import { makeFolders } from '../base/folders.ts';
 
 export interface OwnerInfo {
@@ -88,8 +88,10 @@ export async function takeOwnership(options: {
     },
     close: closeOnce(async () => {
       await writing;
-      // Before the lock goes: afterwards the file may be another owner's.
-      await rm(join(directory, INFO_FILE), { force: true });
+      // Before the lock goes: afterwards the file may be another owner's. Where it has to stay, nobody takes it for a proof.
+      await rm(join(directory, INFO_FILE), { force: true }).catch((error: unknown) => {
+        if (diskAdvice(error) === undefined) throw error;
+      });
       await lock.close();
     }),
   };
@@ -105,11 +107,11 @@ function openDirectory(path: string): string {
   }
 }
 
+const PERMISSIONS = 'name another one or correct its permissions';
+
 function unusable(path: string, error: unknown): AppError {
-  const way =
-    codeOf(error) === 'EROFS'
-      ? 'a server writes there: name another one, or make the file system writable'
-      : 'name another one or correct its permissions';
+  const advice = diskAdvice(error);
+  const way = advice ? `a server writes there: name another one, or ${advice.split(': ')[1]}` : PERMISSIONS;
   return new AppError(
     'unavailable',
     `the data directory ${path} cannot be used (${messageOf(error)}): ${way}`,

@@ -3,6 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { AppError, diskAdvice, messageOf } from '../base/errors.ts';
 import { recordsDirectory } from './places.ts';
 import type { OpenedHistory } from './read-only.ts';
 import { breathe } from './rows.ts';
@@ -35,12 +36,21 @@ export function suspicion(directory: string, nowMs: number): 'none' | 'quick' | 
 /** Before the database is opened for writing. */
 export function noteOpening(directory: string, nowMs: number): void {
   const openings = [...unclosed(directory), nowMs].slice(-LOOP);
-  writeFileSync(markerOf(directory), JSON.stringify(openings), { mode: 0o600 });
+  try {
+    writeFileSync(markerOf(directory), JSON.stringify(openings), { mode: 0o600 });
+  } catch (error) {
+    const why = diskAdvice(error) ?? messageOf(error);
+    throw new AppError('unavailable', `the history in ${directory} cannot be opened: ${why}`, {}, { cause: error });
+  }
 }
 
-/** It was closed as it should be, or looked at as a whole and found sound. */
+/** It was closed as it should be, or looked at as a whole and found sound. Where nothing can be removed, the next start looks again. */
 export function noteClosing(directory: string): void {
-  rmSync(markerOf(directory), { force: true });
+  try {
+    rmSync(markerOf(directory), { force: true });
+  } catch (error) {
+    if (diskAdvice(error) === undefined) throw error;
+  }
 }
 
 /** Touches what is needed to find every thread, for at most `limitMs`. Throws, or ends the process, at a damaged structure. */

@@ -1,7 +1,7 @@
 // What a database that refuses is said to have: damage, a full disk, or what the system calls it.
 
 import { statfs } from 'node:fs/promises';
-import { AppError, isAppError, messageOf } from '../base/errors.ts';
+import { AppError, diskAdvice, isAppError, messageOf } from '../base/errors.ts';
 import { breathe } from './rows.ts';
 
 /** The structure of the database is damaged, not only a value in it. */
@@ -26,6 +26,13 @@ async function fullness(directory: string): Promise<string | undefined> {
   return `the disk is full (${Math.floor(room / 1024)} KiB are left): make room, it goes on by itself`;
 }
 
+/** Where it has to be mounted anew, what is open stays on the old one. */
+function resumable(cause: unknown): string {
+  const advice = diskAdvice(cause);
+  if (advice === undefined) return messageOf(cause);
+  return `${advice}, it goes on by itself; before it is mounted anew, the server has to be stopped`;
+}
+
 /** What to reject with: a refusing disk becomes *unavailable*, anything else stays what it is. */
 export async function refusal(directory: string, error: unknown): Promise<unknown> {
   if (isAppError(error) || !(error instanceof Error)) return error;
@@ -36,7 +43,7 @@ export async function refusal(directory: string, error: unknown): Promise<unknow
   if (OF_DAMAGE.test(messageOf(cause))) return unreadable(directory, cause);
   return new AppError(
     'unavailable',
-    `the history in ${directory} could not be written: ${(await fullness(directory)) ?? messageOf(cause)}`,
+    `the history in ${directory} could not be written: ${(await fullness(directory)) ?? resumable(cause)}`,
     {},
     { cause },
   );

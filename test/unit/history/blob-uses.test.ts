@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/base/canonical.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { backupHistory } from '../../../src/history/backup.ts';
+import { guarded } from '../../../src/history/blob-uses.ts';
+import { openBlobs } from '../../../src/history/blobs.ts';
 import { compactHistory } from '../../../src/history/compact.ts';
 import { keysOf, removalKey, tablesKey } from '../../../src/history/keys.ts';
 import { openLmdbHistory } from '../../../src/history/lmdb.ts';
@@ -17,6 +19,7 @@ import { repairHistory } from '../../../src/history/repair.ts';
 import type { ThreadStore } from '../../../src/history/store.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import { answer, at, itemCompleted, threadMeta, turnCompleted, turnStarted } from '../../harness/history-events.ts';
+import { ManualClock } from '../transports/manual-clock.ts';
 
 const LONG = 'a long answer '.repeat(8_000);
 const HASH = sha256(LONG);
@@ -88,6 +91,22 @@ describe('the rows of uses', () => {
     await inStore((store) => store.remove('b'));
     await compactHistory(directory);
     expect(await files()).toBe(0);
+  });
+
+  it('are looked at again when that was long ago', async () => {
+    const clock = new ManualClock();
+    const rows = new LmdbRows(recordsDirectory(directory));
+    const blobs = guarded(openBlobs(blobsDirectory(directory)), rows, { log, clock });
+    expect(await blobs.mayDrop()).toBe(true);
+    await rows.write(() => rows.remove(keys.blobOwner(HASH, 'b')));
+    expect(await blobs.mayDrop()).toBe(true);
+    clock.advance(600_000);
+    expect(await blobs.mayDrop()).toBe(false);
+    // Until it has been put right, which takes another process.
+    await rows.write(() => rows.put(keys.blobOwner(HASH, 'b'), 'b'));
+    clock.advance(600_000);
+    expect(await blobs.mayDrop()).toBe(false);
+    await rows.close();
   });
 
   it('compacting keeps what only the log names, also when it is the last to do so', async () => {
