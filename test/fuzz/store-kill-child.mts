@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
-import type { EventToStore } from '../../src/history/store.ts';
+import type { EventToStore, ThreadStore } from '../../src/history/store.ts';
 import { span } from '../../src/model/event.ts';
 import {
   answer,
@@ -18,8 +18,6 @@ import {
 } from '../harness/history-events.ts';
 
 const [directory, round] = process.argv.slice(2) as [string, string];
-const history = await openLmdbHistory({ directory, log: silentLog() });
-const store = history.forTenant('local');
 const say = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`);
 
 /** More than goes with the end of a turn. */
@@ -36,7 +34,7 @@ function steps(turnId: string, turn: number): EventToStore[][] {
   ];
 }
 
-async function work(id: string): Promise<void> {
+async function work(store: ThreadStore, id: string): Promise<void> {
   let head = await store.create(threadMeta(id), []);
   say({ id, head, key: null });
   for (let turn = 0; ; turn += 1)
@@ -48,4 +46,10 @@ async function work(id: string): Promise<void> {
     }
 }
 
-await Promise.all(['a', 'b', 'c'].map((name) => work(`${round}-${name}`)));
+async function main(): Promise<void> {
+  const history = await openLmdbHistory({ directory, log: silentLog() });
+  const store = history.forTenant('local');
+  await Promise.all(['a', 'b', 'c'].map((name) => work(store, `${round}-${name}`)));
+}
+
+void main();

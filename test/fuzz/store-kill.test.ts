@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/base/log.ts';
 import { openLmdbHistory } from '../../src/history/lmdb.ts';
@@ -16,7 +17,11 @@ import { span } from '../../src/model/event.ts';
 import { SEED } from '../harness/chance.ts';
 import { at, turnStarted } from '../harness/history-events.ts';
 
-const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 20);
+const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 30);
+/** Rounds on one history: each looks at all of it. */
+const ROUNDS_OF_ONE = 10;
+
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 interface Acknowledged {
   readonly id: string;
@@ -33,11 +38,24 @@ function random(seed: number): () => number {
   };
 }
 
+/** The writer as one file: to load it in parts is most of what a round would take. */
+async function built(folder: string): Promise<string> {
+  const outfile = join(folder, 'writer.cjs');
+  const entry = fileURLToPath(new URL('store-kill-child.mts', import.meta.url));
+  await build({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'cjs', packages: 'external' });
+  return outfile;
+}
+
 /** Runs a writer until it has acknowledged so many appends, ends it at once, and gives all that it acknowledged. */
-async function appendUntilKilled(directory: string, round: number, after: number): Promise<Acknowledged[]> {
-  const program = fileURLToPath(new URL('store-kill-child.mts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', program, directory, String(round)], {
+async function appendUntilKilled(
+  program: string,
+  directory: string,
+  round: number,
+  after: number,
+): Promise<Acknowledged[]> {
+  const child = spawn(process.execPath, [program, directory, String(round)], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_PATH: MODULES },
   });
   const exit = once(child, 'exit');
   const seen: Acknowledged[] = [];
@@ -82,10 +100,12 @@ async function checkThread(store: ThreadStore, id: string, acknowledged: readonl
 
 it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 120_000 + ROUNDS * 30_000 }, async () => {
   const next = random(SEED);
-  const directory = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
   try {
+    const program = await built(folder);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const seen = await appendUntilKilled(directory, round, 1 + Math.floor(next() ** 2 * 400));
+      const directory = join(folder, `history-${Math.floor(round / ROUNDS_OF_ONE)}`);
+      const seen = await appendUntilKilled(program, directory, round, 1 + Math.floor(next() ** 2 * 400));
       expect(await verifyHistory(directory)).toMatchObject({ damages: [] });
       const history = await openLmdbHistory({ directory, log: silentLog() });
       const store = history.forTenant('local');
@@ -99,6 +119,6 @@ it(`keeps all that it acknowledged (HEDDLE_SEED=${SEED})`, { timeout: 120_000 + 
       expect(await verifyHistory(directory)).toMatchObject({ damages: [] });
     }
   } finally {
-    await rm(directory, { recursive: true });
+    await rm(folder, { recursive: true });
   }
 });

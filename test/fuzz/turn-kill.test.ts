@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 import { verifyHistory } from '../../src/history/verify.ts';
 import { SEED } from '../harness/chance.ts';
 
-const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 12);
+const ROUNDS = Number(process.env.HEDDLE_ROUNDS ?? 20);
 const EXECUTABLE = fileURLToPath(new URL('../../bin/heddle.js', import.meta.url));
 
 type Json = { readonly [name: string]: unknown };
@@ -104,7 +104,7 @@ const SCRIPTS = [
 ];
 
 it(`nothing that a client had received is lost by kill -9 (seed ${SEED}, ${ROUNDS} rounds)`, {
-  timeout: 600_000,
+  timeout: 120_000 + ROUNDS * 30_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'heddle-kill-'));
   await writeFile(join(directory, 'config.yaml'), 'approval_policy: on-request\nsandbox_mode: workspace-write\n');
