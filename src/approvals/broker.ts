@@ -5,13 +5,13 @@ import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { cancelledBy, deferred, onAbort } from '../base/signals.ts';
+import { cancelledBy, onAbort } from '../base/signals.ts';
 import type { Decision, DecisionOf, Proposal, Resolution } from '../model/approval.ts';
 import type { EventOf } from '../model/event.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { type RawAnswer, readAnswer } from './answers.ts';
 import { type Answer, hasEnded, isRefusal, noSuchQuestion, refusedBy } from './ends.ts';
-import { type End, endUnclear, free, type Standing, settle } from './standing.ts';
+import { type End, endUnclear, free, newStanding, type Standing, settle } from './standing.ts';
 import type { ThreadPort } from './thread-port.ts';
 
 export interface BrokerOptions {
@@ -241,18 +241,7 @@ export class ApprovalBroker {
   }
 
   #register(proposal: Proposal): Standing {
-    const standing: Standing = {
-      proposal,
-      requestId: this.newRequestId(),
-      end: undefined,
-      ended: deferred<End>(),
-      stored: deferred<Resolution>(),
-      asked: new Map(),
-      isDismissed: false,
-      unclear: undefined,
-    };
-    // Who asked for it may be gone.
-    standing.stored.promise.catch(() => {});
+    const standing = newStanding(proposal, this.newRequestId());
     this.#standing.set(proposal.id, standing);
     return standing;
   }
@@ -279,7 +268,8 @@ export class ApprovalBroker {
     const { proposal, requestId } = standing;
     const { turnId } = proposal;
     const resolved = { type: 'approvalResolved' as const, turnId, approvalId: proposal.id, requestId, resolution };
-    const told = warning === undefined ? [] : [{ type: 'warned' as const, turnId, message: warning }];
+    const ofTurn = turnId || null;
+    const told = warning === undefined ? [] : [{ type: 'warned' as const, turnId: ofTurn, message: warning }];
     await port.append([resolved, ...told]);
     standing.stored.resolve(resolution);
   }

@@ -1,6 +1,6 @@
 // One question while it stands: who was asked, and how it ends.
 
-import type { Deferred } from '../base/signals.ts';
+import { type Deferred, deferred } from '../base/signals.ts';
 import type { Proposal, Resolution } from '../model/approval.ts';
 import type { ElicitationContent } from '../model/elicitation.ts';
 
@@ -26,6 +26,22 @@ export interface Standing {
   isDismissed: boolean;
   /** What an unclear answer comes to when nobody else is left to give one. */
   unclear: End | undefined;
+}
+
+/** One that nobody has been asked yet. */
+export function newStanding(proposal: Proposal, requestId: number): Standing {
+  const standing: Standing = {
+    ...{ proposal, requestId },
+    end: undefined,
+    ended: deferred<End>(),
+    stored: deferred<Resolution>(),
+    asked: new Map(),
+    isDismissed: false,
+    unclear: undefined,
+  };
+  // Who asked for it may be gone.
+  standing.stored.promise.catch(() => {});
+  return standing;
 }
 
 /** This connection can give no answer any more; whether it could. */

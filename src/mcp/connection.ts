@@ -80,7 +80,7 @@ export class McpConnection implements Closable {
     this.server = server;
     this.#parts = parts;
     this.#tools = parts.before?.tools ?? [];
-    this.#questions = new OpenQuestions(parts.elicit);
+    this.#questions = new OpenQuestions(parts.elicit, parts.clock);
     void this.#start();
   }
 

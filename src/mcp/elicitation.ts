@@ -11,7 +11,10 @@ export interface ElicitationAnswer {
   readonly [more: string]: unknown;
 }
 
+/** Nobody was asked. */
 export const DECLINED: ElicitationAnswer = { action: 'decline' };
+/** Somebody may have been asked, and nobody has given an answer that counts. */
+export const UNANSWERED: ElicitationAnswer = { action: 'decline' };
 
 /** Characters of JSON of one question. */
 const MAX_QUESTION = 256 * 1024;

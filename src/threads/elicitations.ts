@@ -8,7 +8,7 @@ import { fingerprint } from '../base/canonical.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { deferred, onAbort } from '../base/signals.ts';
-import { DECLINED, type ElicitationAnswer } from '../mcp/elicitation.ts';
+import { DECLINED, type ElicitationAnswer, UNANSWERED } from '../mcp/elicitation.ts';
 import type { Elicited } from '../mcp/open-questions.ts';
 import type { ProposalOf } from '../model/approval.ts';
 import { type ItemId, newId, type ThreadId } from '../model/ids.ts';
@@ -74,7 +74,7 @@ export class Elicitations {
     try {
       const options = { isStored: false, gone: gone.promise };
       const answer = await this.#parts.tools.broker.ask(this.#thread, proposal, NEVER, options);
-      if ('refusedBecause' in answer) return DECLINED;
+      if ('refusedBecause' in answer) return UNANSWERED;
       const { action } = answer.decision;
       return answer.content === undefined ? { action } : { action, content: answer.content };
     } finally {

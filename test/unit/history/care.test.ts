@@ -32,6 +32,8 @@ import type { RowThreadStore } from '../../../src/history/thread-store.ts';
 import { verifyHistory } from '../../../src/history/verify.ts';
 import {
   answer,
+  asideAsked,
+  asideEnded,
   at,
   itemCompleted,
   threadMeta,
@@ -95,6 +97,17 @@ describe('care', () => {
       await close();
     }
   };
+
+  it('brings in a question that stood outside of turns, for the next start to end', async () => {
+    await inStore((store) =>
+      store.create(threadMeta('asked'), at(1, asideAsked('p'), asideEnded('p'), asideAsked('q'))),
+    );
+    const { threadId } = await bringIn((await exported('asked')).file);
+    await inStore(async (store) => {
+      expect(await store.openTurns()).toContainEqual({ threadId, turnId: '', seq: 4 });
+      expect(await store.meta(threadId)).toMatchObject({ asides: [{ approvalId: 'q', nonce: 'nonce-q' }] });
+    });
+  });
 
   it('brings an exported thread in again, under its own id or a new one', async () => {
     const { file } = await exported();
