@@ -21,7 +21,7 @@ export interface TreeEnd {
 export interface TreeLimits {
   /** Milliseconds between TERM and KILL; default 2,000. */
   readonly graceMs?: number;
-  /** Milliseconds after which it is given up; default 5,000. */
+  /** Milliseconds after which it is given up, though not before it was killed; default 5,000. */
   readonly limitMs?: number;
   readonly clock?: Clock;
 }
@@ -38,14 +38,18 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
   const began = clock.elapsed();
   const known = new Map<number, string>();
   const asked = new Set<number>();
+  let isKilled = false;
   for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
     const isKilling = clock.elapsed() - began >= graceMs;
     // At once: a program that goes on as another process every moment is not there any more when all have been looked at.
     const { members, isWhole } = await treeMembers(tree, known, isKilling ? kill : undefined);
     if (members.length === 0 && isWhole) return { left: [] };
-    if (clock.elapsed() - began >= limitMs) return { left: members.map(({ pid, name }) => ({ pid, name })) };
+    // On a machine with too much to do one look may take all the time: what has never been killed is not given up.
+    if (isKilled && clock.elapsed() - began >= limitMs)
+      return { left: members.map(({ pid, name }) => ({ pid, name })) };
     if (isKilling) members.forEach(kill);
     else ask(members, asked);
+    isKilled = isKilling;
     // What is not there long enough to be looked at is met by chance only: the more looks the better.
     if (isWhole || !isKilling) await sleep(clock, pause);
   }

@@ -125,6 +125,7 @@ function startOf(pid) {
 
 const KILL_MS = 2000;
 let began = 0;
+let hasKilled = false;
 // No process can have escaped the look by going on as another one meanwhile.
 let isWhole = true;
 function finish() {
@@ -137,7 +138,7 @@ function finish() {
 function sweep() {
   const members = find();
   const spent = Date.now() - began;
-  if ((members.length === 0 && isWhole) || spent > 4800) process.exit(0);
+  if ((members.length === 0 && isWhole) || (hasKilled && spent > 4800)) process.exit(0);
   for (const pid of members) {
     if (spent >= KILL_MS) signal(pid, 'SIGKILL');
     else if (!asked.has(pid)) {
@@ -146,7 +147,8 @@ function sweep() {
       signal(pid, 'SIGCONT');
     }
   }
-  setTimeout(sweep, isWhole || spent < KILL_MS ? 100 : 0);
+  hasKilled = spent >= KILL_MS;
+  setTimeout(sweep, isWhole || !hasKilled ? 100 : 0);
 }
 
 function signal(pid, name) {
