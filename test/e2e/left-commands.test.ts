@@ -2,7 +2,15 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Bystanders, canBeFound, escapes, escaping, startBystanders, toldIn } from '../harness/escapes.ts';
+import {
+  type Bystanders,
+  canBeFound,
+  escapes,
+  escaping,
+  goesOn,
+  goneAll,
+  startBystanders,
+} from '../harness/escapes.ts';
 import { programsWith } from '../harness/processes.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
 import { Program, scratch } from './executable.ts';
@@ -51,6 +59,7 @@ test.each(CASES)('what $what: after $signal nothing of it is left', async ({ sig
   expect(pids.some(isRunning) || programsWith(file) > 0).toBe(true);
   server.child.kill(signal);
   await server.ended;
-  await eventually('the end of all of it', () => !toldIn(file).some(isRunning) && programsWith(file) === 0);
+  await eventually('the end of all of it', () => programsWith(file) === 0 && !goesOn(file));
+  await goneAll(file);
   expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
 });

@@ -1,6 +1,6 @@
 // Programs that do all they can not to be found again, and those beside them that must not be touched.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,6 +36,13 @@ export function toldIn(file: string): number[] {
 /** Settles when none of them runs. */
 export const goneAll = (file: string): Promise<true> =>
   eventually('the end of all that got away', () => !toldIn(file).some(isRunning)) as Promise<true>;
+
+/** Whether others are still started that tell their pids, while as many programs as some of them need are started and end. */
+export function goesOn(file: string): boolean {
+  const before = toldIn(file).length;
+  spawnSync('/bin/bash', ['-c', 'for ((count = 0; count < 100; count++)); do /bin/true; done']);
+  return toldIn(file).length > before;
+}
 
 export interface Bystanders {
   readonly pids: readonly number[];

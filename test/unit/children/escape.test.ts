@@ -13,11 +13,11 @@ import {
   canBeFound,
   escapes,
   escaping,
+  goesOn,
   goneAll,
   startBystanders,
   toldIn,
 } from '../../harness/escapes.ts';
-import { programsWith } from '../../harness/processes.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
 
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
@@ -103,15 +103,15 @@ describe.skipIf(!canBeFound).each(Object.entries(STARTERS))('what was started by
     const child = await starting(`${escaping('hop', file)} exec sleep 600`);
     await pidsIn(file, 10);
     expect(await child.end()).toEqual({ left: [] });
-    expect(programsWith(file)).toBe(0);
+    expect(goesOn(file)).toBe(false);
   });
 
   it('is found although it is forked while others are ended', async () => {
     const child = await starting(`${escaping('fork', file)} exec sleep 600`);
     await pidsIn(file, 10);
     expect(await child.end()).toEqual({ left: [] });
+    expect(goesOn(file)).toBe(false);
     await goneAll(file);
-    expect(programsWith(file)).toBe(0);
   });
 
   it('is not looked for among those of another program', async () => {
