@@ -21,13 +21,16 @@ export interface TreeEnd {
 export interface TreeLimits {
   /** Milliseconds between TERM and KILL; default 2,000. */
   readonly graceMs?: number;
-  /** Milliseconds after which it is given up, though not before it was killed; default 5,000. */
+  /** Milliseconds after which what a kill does not end is given up; default 5,000. */
   readonly limitMs?: number;
   readonly clock?: Clock;
 }
 
 /** What starts and guards a command for us: a sandbox that is told to stop kills what it holds without asking it first. */
 const GUARDS: ReadonlySet<string> = new Set(['bwrap']);
+
+/** As many times the limit are spent on a tree in which something still forks. */
+const PATIENCE = 6;
 
 /**
  * Asks every process of the tree to end, kills those that have not after the grace, and settles when none is left or when time
@@ -38,18 +41,21 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
   const began = clock.elapsed();
   const known = new Map<number, string>();
   const asked = new Set<number>();
-  let isKilled = false;
+  const killed = new Set<number>();
   for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
     const isKilling = clock.elapsed() - began >= graceMs;
     // At once: a program that goes on as another process every moment is not there any more when all have been looked at.
     const { members, isWhole } = await treeMembers(tree, known, isKilling ? kill : undefined);
     if (members.length === 0 && isWhole) return { left: [] };
-    // On a machine with too much to do one look may take all the time: what has never been killed is not given up.
-    if (isKilled && clock.elapsed() - began >= limitMs)
+    // Only what a kill does not end is given up: not what still forks, nor what one long look has kept from being killed.
+    const isFutile = isWhole && members.every(({ pid }) => killed.has(pid));
+    if (clock.elapsed() - began >= (isFutile ? limitMs : limitMs * PATIENCE))
       return { left: members.map(({ pid, name }) => ({ pid, name })) };
-    if (isKilling) members.forEach(kill);
-    else ask(members, asked);
-    isKilled = isKilling;
+    if (!isKilling) ask(members, asked);
+    for (const one of isKilling ? members : []) {
+      kill(one);
+      killed.add(one.pid);
+    }
     // What is not there long enough to be looked at is met by chance only: the more looks the better.
     if (isWhole || !isKilling) await sleep(clock, pause);
   }

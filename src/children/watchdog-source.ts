@@ -18,6 +18,7 @@ const since = Number(startOf(process.ppid) || NaN);
 const guarded = new Map();
 const known = new Map();
 const asked = new Set();
+const killed = new Set();
 let isFarewell = false;
 let rest = '';
 
@@ -125,7 +126,6 @@ function startOf(pid) {
 
 const KILL_MS = 2000;
 let began = 0;
-let hasKilled = false;
 // No process can have escaped the look by going on as another one meanwhile.
 let isWhole = true;
 function finish() {
@@ -138,17 +138,21 @@ function finish() {
 function sweep() {
   const members = find();
   const spent = Date.now() - began;
-  if ((members.length === 0 && isWhole) || (hasKilled && spent > 4800)) process.exit(0);
+  const isKilling = spent >= KILL_MS;
+  // Only what a kill does not end is given up, not what still forks.
+  const isFutile = isWhole && members.every((pid) => killed.has(pid));
+  if ((members.length === 0 && isWhole) || spent > (isFutile ? 4800 : 30000)) process.exit(0);
   for (const pid of members) {
-    if (spent >= KILL_MS) signal(pid, 'SIGKILL');
-    else if (!asked.has(pid)) {
+    if (isKilling) {
+      killed.add(pid);
+      signal(pid, 'SIGKILL');
+    } else if (!asked.has(pid)) {
       asked.add(pid);
       signal(pid, 'SIGTERM');
       signal(pid, 'SIGCONT');
     }
   }
-  hasKilled = spent >= KILL_MS;
-  setTimeout(sweep, isWhole || !hasKilled ? 100 : 0);
+  setTimeout(sweep, isWhole || !isKilling ? 100 : 0);
 }
 
 function signal(pid, name) {
