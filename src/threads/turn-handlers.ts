@@ -20,8 +20,13 @@ export interface TurnHandlerParts {
   readonly registry: ThreadRegistry;
   readonly settings: SettingsParts;
   /** What a start does on a busy thread, unless the request says. */
-  readonly ifBusy: (client: Context['session']['client']) => Promise<'reject' | 'steer' | 'queue'>;
+  readonly ifBusy: (client: Context['session']['client']) => Promise<IfBusy>;
 }
+
+type IfBusy = 'reject' | 'steer' | 'queue';
+
+/** So often a start to be steered into what runs may find that this has ended and another turn has begun. */
+const MOST_RACES = 20;
 
 export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): Route[] {
   const threadOf = (context: Context, threadId: string): Promise<ThreadRuntime> =>
@@ -35,83 +40,94 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
     throw new AppError('conflict', `there is a turn with the id ${turnId}`, { kind: 'exists', threadId, turnId });
   };
 
-  return implement(turnMethods, {
-    turnStart: async (given, context) => {
-      const { principal, client } = context.session;
-      const params = withFoldersOf(given);
-      if (params.permissions && params.sandboxPolicy) {
-        throw new AppError('invalid', '`permissions` cannot be combined with `sandboxPolicy`');
-      }
-      if (params.toolOutput) throw new AppError('unsupported', 'toolOutput is not supported: give it as input');
-      checkOutputSchema(params.outputSchema);
-      const beside = contextParts(params.additionalContext, params.input);
-      await checkInput(params.input, principal, settings);
-      const runtime = await threadOf(context, params.threadId);
-      if (runtime.meta.archived) {
-        throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
-          threadId: params.threadId,
-        });
-      }
-      const clientId = params.clientUserMessageId ?? null;
-      const whenBusy = params.ifBusy ?? (await ifBusy(client));
-      for (let active = runtime.activeTurnId; active !== undefined && whenBusy === 'steer'; ) {
-        await checkModalities(params.input, takerOf(runtime), settings);
-        await checkMayRun(runtime.meta.settings, principal, settings);
-        const reply = { turn: newTurnView(active, active) };
-        const input = { input: params.input, clientId, isCapped: !principal.isLocal, beside };
-        if (await runtime.steer(active, input, context.once(reply))) return reply;
-        await runtime.ended(active);
-        active = runtime.activeTurnId;
-      }
-      const active = runtime.activeTurnId;
-      const before = runtime.meta.settings;
-      const after = await settingsAfter(before, params, context.session, settings);
-      await checkModalities(params.input, takerOf(runtime, after), settings);
-      // Also when nothing changes: the thread may have been begun by somebody who may do more.
-      await checkMayRun(after, principal, settings);
-      const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
-      if (params.turnId) await requireFree(context, runtime, turnId);
-      // What waits takes the thread's settings as they are then, so that a start with settings of its own cannot wait.
-      const own = ownSettings(params);
-      const isPlain = !params.outputSchema && beside.length === 0 && own === undefined;
-      const mayWait = whenBusy === 'queue' && after === before && isPlain;
-      const wait = () => {
-        const { input } = params;
-        const queued = {
-          ...{ id: newId(), turnId, input, clientUserMessageId: clientId ?? newId() },
-          ...{ responsesapiClientMetadata: null, ...cappedBy(principal) },
-        };
-        const reply = { turn: newTurnView(turnId, turnId), queuedSubmissionId: queued.id };
-        return enqueue(runtime, queued, context, reply);
-      };
-      if (active !== undefined && mayWait) return wait();
-      const rootTurnId = params.rootTurnId ?? undefined;
-      const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
-      const release = runtime.hold();
-      let hasStarted = false;
-      context.afterReply(() => {
-        release();
-        if (hasStarted) runtime.begin(turnId);
+  const startOnce = async (given: Params<typeof turnStart>, context: Context, whenBusy: IfBusy) => {
+    const { principal } = context.session;
+    const params = withFoldersOf(given);
+    if (params.permissions && params.sandboxPolicy) {
+      throw new AppError('invalid', '`permissions` cannot be combined with `sandboxPolicy`');
+    }
+    if (params.toolOutput) throw new AppError('unsupported', 'toolOutput is not supported: give it as input');
+    checkOutputSchema(params.outputSchema);
+    const beside = contextParts(params.additionalContext, params.input);
+    await checkInput(params.input, principal, settings);
+    const runtime = await threadOf(context, params.threadId);
+    if (runtime.meta.archived) {
+      throw new AppError('conflict', `thread ${params.threadId} is archived: unarchive it first`, {
+        threadId: params.threadId,
       });
-      const turn = {
-        turnId,
-        rootTurnId,
-        input: params.input,
-        clientId,
-        outputSchema: params.outputSchema ?? undefined,
-        isCapped: !principal.isLocal,
-        beside,
-        ...(own ? { own } : {}),
+    }
+    const clientId = params.clientUserMessageId ?? null;
+    for (let active = runtime.activeTurnId; active !== undefined && whenBusy === 'steer'; ) {
+      await checkModalities(params.input, takerOf(runtime), settings);
+      await checkMayRun(runtime.meta.settings, principal, settings);
+      const reply = { turn: newTurnView(active, active) };
+      const input = { input: params.input, clientId, isCapped: !principal.isLocal, beside };
+      if (await runtime.steer(active, input, context.once(reply))) return reply;
+      await runtime.ended(active);
+      active = runtime.activeTurnId;
+    }
+    const active = runtime.activeTurnId;
+    const before = runtime.meta.settings;
+    const after = await settingsAfter(before, params, context.session, settings);
+    await checkModalities(params.input, takerOf(runtime, after), settings);
+    // Also when nothing changes: the thread may have been begun by somebody who may do more.
+    await checkMayRun(after, principal, settings);
+    const turnId = params.turnId ? chosenId('turnId', params.turnId) : newId();
+    if (params.turnId) await requireFree(context, runtime, turnId);
+    // What waits takes the thread's settings as they are then, so that a start with settings of its own cannot wait.
+    const own = ownSettings(params);
+    const isPlain = !params.outputSchema && beside.length === 0 && own === undefined;
+    const mayWait = whenBusy === 'queue' && after === before && isPlain;
+    const wait = () => {
+      const { input } = params;
+      const queued = {
+        ...{ id: newId(), turnId, input, clientUserMessageId: clientId ?? newId() },
+        ...{ responsesapiClientMetadata: null, ...cappedBy(principal) },
       };
-      try {
-        await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
-      } catch (error) {
-        // One that waited has begun since.
-        if (mayWait && isAppError(error, 'conflict') && error.data.activeTurnId !== undefined) return wait();
-        throw error;
+      const reply = { turn: newTurnView(turnId, turnId), queuedSubmissionId: queued.id };
+      return enqueue(runtime, queued, context, reply);
+    };
+    if (active !== undefined && mayWait) return wait();
+    const rootTurnId = params.rootTurnId ?? undefined;
+    const reply = { turn: newTurnView(turnId, rootTurnId ?? turnId) };
+    const release = runtime.hold();
+    let hasStarted = false;
+    context.afterReply(() => {
+      release();
+      if (hasStarted) runtime.begin(turnId);
+    });
+    const turn = {
+      turnId,
+      rootTurnId,
+      input: params.input,
+      clientId,
+      outputSchema: params.outputSchema ?? undefined,
+      isCapped: !principal.isLocal,
+      beside,
+      ...(own ? { own } : {}),
+    };
+    try {
+      await runtime.startTurn(turn, after === before ? undefined : after, context.once(reply));
+    } catch (error) {
+      // One that waited has begun since.
+      if (mayWait && isOvertaken(error)) return wait();
+      throw error;
+    }
+    hasStarted = true;
+    return reply;
+  };
+
+  return implement(turnMethods, {
+    turnStart: async (params, context) => {
+      const whenBusy = params.ifBusy ?? (await ifBusy(context.session.client));
+      for (let left = MOST_RACES; ; left -= 1) {
+        try {
+          return await startOnce(params, context, whenBusy);
+        } catch (error) {
+          // What waited has begun in that moment, and is the one to be steered.
+          if (whenBusy !== 'steer' || left === 0 || !isOvertaken(error)) throw error;
+        }
       }
-      hasStarted = true;
-      return reply;
     },
 
     turnSteer: async (params, context) => {
@@ -138,6 +154,10 @@ export function turnHandlers({ registry, settings, ifBusy }: TurnHandlerParts): 
     },
   });
 }
+
+/** Another turn has begun meanwhile. */
+const isOvertaken = (error: unknown): boolean =>
+  isAppError(error, 'conflict') && error.data.activeTurnId !== undefined && !error.data.codexErrorInfo;
 
 function checkOutputSchema(schema: unknown): void {
   if (schema === undefined || schema === null || (typeof schema === 'object' && !Array.isArray(schema))) return;

@@ -129,3 +129,19 @@ test('input while a command of the user runs is answered when that has ended', {
   expect(JSON.stringify(model.requests[0]!.body.input)).toContain('why?');
   await model.close();
 });
+
+test('a start that is to steer what runs is taken once, also while what waited begins', async () => {
+  const server = await startApp();
+  const client = await server.connect({ experimentalApi: true });
+  const threadId = await startThread(client);
+  for (let at = 0; at < 20; at += 1) {
+    const queued = { threadId, clientUserMessageId: `q${at}`, input: text(`say q${at}`) };
+    const waiting = client.post('thread/queue/add', queued);
+    const start = client.post('turn/start', { threadId, ifBusy: 'steer', input: text(`say s${at}.`) });
+    const [{ turn }] = await Promise.all([client.answerTo(start), client.answerTo(waiting)]);
+    await completed(client, turn.id);
+  }
+  const words = (await itemsOf(client, threadId)).filter(({ type }) => type === 'userMessage');
+  for (let at = 0; at < 20; at += 1)
+    expect(words.filter(({ content }) => content[0].text === `say s${at}.`).length, `s${at}`).toBe(1);
+});
