@@ -34,6 +34,15 @@ async function turnOver(with_: Client, prompt: string): Promise<string> {
 
 const tokenIn = (file: string): string => readFileSync(file, 'utf8').trim();
 
+test('owner.json has what docs/local-gui.md shows of it, in that order', async () => {
+  const data = scratch();
+  await serve(['--backend', 'mock', '--listen', 'ws://127.0.0.1:0', '--data-dir', data]);
+  const page = readFileSync(new URL('../../docs/local-gui.md', import.meta.url), 'utf8');
+  const shown = JSON.parse(/^\{\n {2}"pid".*?^\}$/ms.exec(page)![0]) as object;
+  const written = JSON.parse(readFileSync(join(data, 'owner.json'), 'utf8')) as object;
+  expect(Object.keys(written)).toEqual(Object.keys(shown));
+});
+
 test('a WebSocket listener makes a token, names its file and never the token', async () => {
   const data = scratch();
   const { program, address } = await serve(['--listen', 'ws://127.0.0.1:0', '--data-dir', data]);
