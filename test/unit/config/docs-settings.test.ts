@@ -51,7 +51,9 @@ test('each key in the documents is a setting', () => {
 test('each setting is in the documents, itself or with the table that it is in', () => {
   const ofPages = ['model_providers', 'mcp_servers'];
   const told = ROWS.map(({ path }) => plain(path)).filter((path) => !ofPages.includes(path));
-  const missing = pathsOf(configSchema()).filter((path) => !told.some((each) => `${path}.`.startsWith(`${each}.`)));
+  const missing = pathsOf(configSchema() as Node).filter(
+    (path) => !told.some((each) => `${path}.`.startsWith(`${each}.`)),
+  );
   expect(missing).toEqual([]);
 });
 
