@@ -1,6 +1,6 @@
 // The durable history: LMDB for records, files for long values, in one directory.
 
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { closeOnce } from '../base/close.ts';
@@ -205,6 +205,8 @@ function tryRoom(directory: string): void {
   }
 }
 
+const FOR_WRITING = constants.R_OK | constants.W_OK;
+
 async function openRows(directory: string): Promise<LmdbRows> {
   const file = recordsFile(directory);
   // Power was cut during the very first opening: nothing was acknowledged yet.
@@ -214,7 +216,7 @@ async function openRows(directory: string): Promise<LmdbRows> {
     await migrate(directory);
     return new LmdbRows(recordsDirectory(directory));
   } catch (error) {
-    throw isAppError(error) && error.data.kind !== 'damaged' ? error : unreadable(directory, error);
+    throw isAppError(error) && error.data.kind !== 'damaged' ? error : unreadable(directory, error, FOR_WRITING);
   }
 }
 

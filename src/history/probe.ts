@@ -48,9 +48,7 @@ export function noteOpening(directory: string, nowMs: number): void {
 export function noteClosing(directory: string): void {
   try {
     rmSync(markerOf(directory), { force: true });
-  } catch (error) {
-    if (diskAdvice(error) === undefined) throw error;
-  }
+  } catch {}
 }
 
 /** Touches what is needed to find every thread, for at most `limitMs`. Throws, or ends the process, at a damaged structure. */

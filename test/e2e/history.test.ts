@@ -1,9 +1,10 @@
 // The commands that look after a history, as they are typed: beside a running server, alone, and on a file that is damaged.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, scratch, serve } from './executable.ts';
+import { unprivileged } from '../harness/unprivileged.ts';
+import { EXECUTABLE, run, scratch, serve } from './executable.ts';
 
 /** Many programs are started one after the other. */
 const LIMIT_MS = 300_000;
@@ -117,6 +118,40 @@ test(
     // Pages that nothing leads to any more may change places as they like.
     if (verdict.code === 0) expect(server.code).toBe(0);
     if (server.code !== 0) expect(server.stderr).toContain(join(data, 'history'));
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a history that may not be written or read is said to be shut, never to be damaged (BC-18g)',
+  async () => {
+    const data = scratch();
+    await turn(data);
+    const file = join(data, 'history', 'data.mdb');
+    const asUser = (...args: string[]) => {
+      const [command, program] = unprivileged([process.execPath, EXECUTABLE, ...args, '--data-dir', data]);
+      return run(program, { command });
+    };
+    chmodSync(file, 0o444);
+    const server = await asUser('app-server', '--backend', 'mock');
+    expect(server).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/may not be written \(EACCES\): correct its/),
+    });
+    // What only reads can do without.
+    expect(await asUser('history', 'verify')).toMatchObject({ code: 0 });
+    chmodSync(file, 0);
+    for (const args of [
+      ['app-server', '--backend', 'mock'],
+      ['history', 'verify'],
+    ]) {
+      const { code, stderr } = await asUser(...args);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('EACCES') });
+      expect(stderr).not.toContain('damaged');
+      expect(stderr).not.toMatch(/^ {4}at /m);
+    }
+    chmodSync(file, 0o600);
+    expect(await asUser('history', 'verify')).toMatchObject({ code: 0 });
   },
   LIMIT_MS,
 );

@@ -9,13 +9,18 @@ const WITHOUT_RIGHTS = ['bwrap', '--dev-bind', '/', '/', '--cap-drop', 'ALL'];
 
 export const isRoot = process.getuid?.() === 0;
 
+/** The command line of a program for which shut is shut. */
+export function unprivileged(program: readonly string[]): [string, string[]] {
+  const [file = '', ...args] = isRoot ? [...WITHOUT_RIGHTS, ...program] : program;
+  return [file, args];
+}
+
 /** What patterns match below a folder, or why that is not told. */
 export async function expandedUnprivileged(
   base: string,
   ...patterns: string[]
 ): Promise<{ readonly paths?: readonly string[]; readonly kind?: string; readonly message?: string }> {
-  const program = [process.execPath, '--import', 'tsx', PROGRAM, base, ...patterns];
-  const [file = '', ...args] = isRoot ? [...WITHOUT_RIGHTS, ...program] : program;
+  const [file, args] = unprivileged([process.execPath, '--import', 'tsx', PROGRAM, base, ...patterns]);
   const { stdout } = await promisify(execFile)(file, args);
   return JSON.parse(stdout);
 }
