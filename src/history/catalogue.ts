@@ -2,11 +2,11 @@
 
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
+import { isListed } from './catalogue-row.ts';
 import { after, below, beyond, type Key, type KeyRange, type Keys, SORT_KEYS } from './keys.ts';
 import { breathe, type Row, type Rows } from './rows.ts';
 import { candidates, noteText, searchText } from './search-index.ts';
 import type { Direction, From, ThreadPage, ThreadPlace, ThreadQuery, ThreadSortKey, TimeSortKey } from './store.ts';
-import { isListed } from './tables.ts';
 
 /** Rows looked at before other work gets its turn. */
 const STEP = 250;

@@ -2,11 +2,11 @@
 
 import { AppError } from '../base/errors.ts';
 import { newId, type ThreadId } from '../model/ids.ts';
+import { wholeMeta } from './catalogue-row.ts';
 import { type ExportedGap, type ExportedRecord, type ExportVerdict, readExport } from './export.ts';
 import { below } from './keys.ts';
 import { type CopyTarget, LogCopy } from './log-copy.ts';
 import { decode, encode, fill } from './records.ts';
-import { wholeMeta } from './tables.ts';
 
 export interface Imported {
   readonly threadId: ThreadId;

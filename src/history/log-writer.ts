@@ -6,13 +6,14 @@ import { noSuchThread } from '../model/missing.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { useBlobs } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
+import { wholeMeta } from './catalogue-row.ts';
 import { firstLink, type Head, nextLink, sealed } from './chain.ts';
 import { DamagedRow } from './checksum.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, type Encoded, encode, encodeRow, whole } from './records.ts';
 import type { EventToStore } from './store.ts';
 import { TableDraft } from './table-draft.ts';
-import { derive, wholeMeta } from './tables.ts';
+import { derive } from './tables.ts';
 
 /** What appends to a thread need; exactly what is stored if `headText` is what the head's row says. */
 export interface ThreadState {

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import type { ThreadMeta } from '../model/thread.ts';
 import { readBlob, syncDirectory } from './blobs.ts';
 import { moveListed } from './catalogue.ts';
+import { wholeMeta } from './catalogue-row.ts';
 import { FORMAT_VERSION, formatKey, keysOf, TABLES_VERSION, tablesKey } from './keys.ts';
 import { LmdbRows } from './lmdb-rows.ts';
 import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
 import { decode, fill } from './records.ts';
 import type { Row } from './rows.ts';
-import { wholeMeta } from './tables.ts';
 
 /** Nothing happens to a history of another format. Cut off at any moment, it is as it was and can be migrated again. */
 export async function migrate(directory: string): Promise<void> {

@@ -7,6 +7,7 @@ import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { useBlobs } from './blob-uses.ts';
 import { moveListed } from './catalogue.ts';
+import { wholeMeta } from './catalogue-row.ts';
 import { firstLink, type Head, linkOf } from './chain.ts';
 import { spared } from './checksum.ts';
 import { floorOf } from './gaps.ts';
@@ -17,7 +18,7 @@ import type { CopiedRecord, LogRecord } from './log-copy.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, encodeRow } from './records.ts';
 import { applyChange, tableReader } from './table-rows.ts';
-import { type Change, derive, derivePlace, type TableReader, wholeMeta } from './tables.ts';
+import { type Change, derive, derivePlace, type TableReader } from './tables.ts';
 
 /** Time for which one transaction may hold up everything else, in ms. */
 const CHUNK_MS = 10;

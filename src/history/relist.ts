@@ -4,13 +4,13 @@ import { systemClock } from '../base/clock.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { enterListed, isEntered } from './catalogue.ts';
+import { isListed, wholeMeta } from './catalogue-row.ts';
 import { spared } from './checksum.ts';
 import { below } from './keys.ts';
 import { reviveSync, type Source } from './reader.ts';
 import { decode, encodeRow } from './records.ts';
 import { noteText } from './search-index.ts';
 import { inSlices } from './slices.ts';
-import { isListed, wholeMeta } from './tables.ts';
 import { namesIn } from './threads-in.ts';
 
 /** Between two slices while others work, in ms. */

@@ -4,6 +4,7 @@ import type { EventOf, StoredEvent } from '../model/event.ts';
 import type { ApprovalId, ItemId, Seq, TurnId } from '../model/ids.ts';
 import type { Item } from '../model/item.ts';
 import type { Attachment, ThreadMeta } from '../model/thread.ts';
+import { wholeMeta } from './catalogue-row.ts';
 import type { ItemPlace } from './gaps.ts';
 import type { ItemRow, TurnRow } from './store.ts';
 
@@ -49,23 +50,7 @@ export interface Derived {
 /** Longest preview in the catalogue, in UTF-16 units: the row is written at each turn. */
 export const MAX_PREVIEW = 2000;
 
-/** A thread is listed once somebody has put something into it, or told it from others: one that is as it was begun is not. */
-export const isListed = (meta: ThreadMeta): boolean =>
-  meta.turnCount > 0 ||
-  meta.preview !== '' ||
-  meta.name !== null ||
-  (meta.title ?? '') !== '' ||
-  Object.keys(meta.metadata ?? {}).length > 0 ||
-  meta.queue.length > 0 ||
-  meta.goal !== null ||
-  meta.section !== null ||
-  meta.hasAttachments === true;
-
 const NOTHING: readonly Change[] = [];
-
-/** A row as an older version of this program may have written it, with the members that came later. */
-export const wholeMeta = (stored: ThreadMeta): ThreadMeta => ({ ...LATER_MEMBERS, ...stored });
-const LATER_MEMBERS = { goal: null, queue: [], section: null, terminals: [], asides: [] } satisfies Partial<ThreadMeta>;
 
 export function derive(meta: ThreadMeta, stored: StoredEvent, tables: TableReader): Derived {
   const { event, seq } = stored;

@@ -3,6 +3,7 @@
 import type { Seq, ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
 import { byPlace, isBehind, sortValue, walkListed } from './catalogue.ts';
+import { isListed } from './catalogue-row.ts';
 import { spared } from './checksum.ts';
 import { firstMatch, type Pattern, patternOf, type Snippet, snippetOf, wordPatternOf } from './matches.ts';
 import { messagesOf } from './messages.ts';
@@ -11,7 +12,6 @@ import type { Source } from './reader.ts';
 import { breathe } from './rows.ts';
 import { candidates, textsOf } from './search-index.ts';
 import type { SearchPage, SearchQuery, ThreadPlace } from './store.ts';
-import { isListed } from './tables.ts';
 import { type Document, documentsOf, unentered } from './word-documents.ts';
 import { wantedOf } from './words.ts';
 

@@ -14,7 +14,7 @@ const FULL = /the disk is full.*: make room/;
 const FILL = 'head -c 1G /dev/zero > "$DISK/ballast"; sync';
 const EMPTY = 'rm "$DISK/ballast"; sync';
 /** The system sees that the file system is damaged, and takes no more writes. */
-const FAIL = 'dev=$(findmnt -no SOURCE "$DISK"); echo 1 > "/sys/fs/ext4/${dev#/dev/}/trigger_fs_error"';
+const FAIL = 'dev=$(findmnt -no SOURCE "$DISK"); echo 1 > "/sys/fs/ext4/$(basename "$dev")/trigger_fs_error"';
 
 const problem = whyNoDisk();
 if (problem !== undefined) console.warn(`SKIPPED: small disks need root, loop devices and ext4 here: ${problem}`);

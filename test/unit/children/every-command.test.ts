@@ -19,6 +19,7 @@ describe('everyCommand', () => {
     ['ANSI quotes', `$'rm' x`],
     ['ANSI quotes with codes', `$'r\\x6d' $'\\170'`],
     ['translated quotes', `$"rm" x`],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a line of shell
     ['backquotes in an expansion', 'echo ${a:-`rm x`} "${b//`rm x`}"'],
     ['backquotes in a here-document', 'cat <<E\n`rm x`\nE'],
     ['a coprocess', 'coproc rm x'],
