@@ -55,7 +55,9 @@ function readConsent(
   const { decision } = parsed.data;
   const offered = availableDecisions(proposal, { mayRemember: true }) ?? [];
   const isOffered = offered.some((each) => JSON.stringify(each) === JSON.stringify(decision));
-  return isOffered ? { decision } : { problem: `the decision ${JSON.stringify(decision).slice(0, 200)} was not offered` };
+  return isOffered
+    ? { decision }
+    : { problem: `the decision ${JSON.stringify(decision).slice(0, 200)} was not offered` };
 }
 
 /** Never more than was asked: what goes beyond it is left out, and named. */

@@ -85,6 +85,7 @@ function parser(argv: readonly string[], outcome: Outcome, width: number): Argv 
     .alias('help', 'h')
     .strict()
     .recommendCommands()
+    .epilogue('Every command has --help; `heddle doctor` says what is missing.')
     .demandCommand(1, 'no command was given; `heddle app-server` starts a server, `heddle exec "…"` runs one turn')
     .wrap(width)
     .exitProcess(false)

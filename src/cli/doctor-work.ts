@@ -13,6 +13,7 @@ import type { Config } from '../config/schema.ts';
 import { isOwned, readOwner } from '../history/owner.ts';
 import { createSandboxProbe } from '../sandbox/probe.ts';
 import { unknownSettings } from './config-schema.ts';
+import { historyFindings } from './doctor-history.ts';
 import { providerFindings } from './doctor-provider.ts';
 import { remoteFindings } from './doctor-remote.ts';
 import { verdictOn } from './doctor-running.ts';
@@ -72,6 +73,7 @@ async function localChecks({
     nodeCheck,
     () => directoryFindings(dataDirectory),
     () => serverFindings(dataDirectory),
+    () => historyFindings(dataDirectory),
     () => required.findings,
     () => [configFinding(state, join(dataDirectory, 'config.yaml'))],
     sandboxFindings,

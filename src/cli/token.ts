@@ -28,7 +28,9 @@ export const tokenCommand: AddCommand = (cli, outcome) => {
               'secret-file': text('The shared secret, the same as --ws-shared-secret-file of the server', 'file'),
               sub: text('Who it is for'),
               tenant: text('Whose records it opens; default local'),
-              scope: text('Permissions, separated by blanks or commas, such as "thread:read thread:write"'),
+              scope: text(
+                'Permissions, separated by blanks or commas, such as "thread:read thread:write"; a remote client without may do nothing',
+              ),
               expires: { ...text('How long it is good for, such as 30m, 12h or 7d'), default: '1h' },
               issuer: text('The `iss` that the server asks for'),
               audience: text('The `aud` that the server asks for'),

@@ -44,6 +44,9 @@ function opened(directory: string): LmdbRows {
 /** Whether a command that only looked complained about the version of the history, and about nothing else. */
 export const isOfOtherFormat = (complaint: string): boolean => /has (the older )?format \d{1,4}\b/.test(complaint);
 
+/** The same, and a server would bring it up to date. */
+export const isOfOlderFormat = (complaint: string): boolean => /has the older format \d{1,4}\b/.test(complaint);
+
 /** What to say of a database that cannot be used at all. `mode`: what is needed of the file. */
 export function unreadable(directory: string, cause: unknown, mode = constants.R_OK): AppError {
   const file = recordsFile(directory);

@@ -3,6 +3,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { formatKey } from '../../src/history/keys.ts';
+import { LmdbRows } from '../../src/history/lmdb-rows.ts';
+import { recordsDirectory, recordsFile } from '../../src/history/places.ts';
 import { type ModelServer, responses, startModelServer, status, stream } from '../harness/model-server.ts';
 import { INITIALIZE, Program, run, scratch, serve } from './executable.ts';
 
@@ -38,6 +41,30 @@ const on = (model: ModelServer, entry: object = {}, more: object = {}) => ({
   ...{ model: 'scripted-model', model_provider: 'scripted' },
   model_providers: { scripted: { base_url: model.baseUrl, env_key: 'SOME_KEY', ...entry } },
   ...more,
+});
+
+test.each([
+  ['a newer version wrote', '9', [{ state: 'bad', text: expect.stringMatching(/format 9 .*start the newer version/) }]],
+  ['an older version wrote', '1', []],
+])('a history that %s', async (_, format, expected) => {
+  const data = folderOf({ backend: 'mock' });
+  await run(['exec', 'say hello', '--data-dir', data]);
+  expect((await doctor(data)).about('history')).toEqual([]);
+  const rows = new LmdbRows(recordsDirectory(data));
+  await rows.write(() => rows.put(formatKey, format));
+  await rows.close();
+  const { code, about } = await doctor(data);
+  expect(about('history')).toMatchObject(expected);
+  expect(code).toBe(expected.length);
+});
+
+test('a history that is damaged is found, and the doctor lives', async () => {
+  const data = folderOf({ backend: 'mock' });
+  await run(['exec', 'say hello', '--data-dir', data]);
+  writeFileSync(recordsFile(data), Buffer.alloc(16_384, 0xa5));
+  const { code, about } = await doctor(data);
+  expect(code).toBe(1);
+  expect(about('history')).toMatchObject([{ state: 'bad', text: expect.stringContaining('heddle history repair') }]);
 });
 
 test('settings that nothing reads are named, those of the file and those of flags', async () => {
