@@ -101,6 +101,24 @@ describe('a question to nobody in particular', () => {
   });
 });
 
+test.each(['thread/archive', 'thread/delete'])(
+  'a thread that goes (%s) takes what stands in it along',
+  async (method) => {
+    const { client, threadId } = await started();
+    await completed(client, await startTurn(client, threadId, 'say hello'));
+    const calling = call(client, threadId, 'ask').catch((error: Error) => error.message);
+    const question = await client.asked();
+    const [pending] = await pendingOf(client);
+    await client.request(method, { threadId });
+    await client.notified(RESOLVED, ({ requestId }) => requestId === question.id);
+    expect(await pendingOf(client)).toEqual([]);
+    const { approvalId, nonce } = pending!;
+    const refusal = await client.refusal('approval/resolve', { approvalId, nonce, decision: ANN });
+    expect(refusal.code).toBe(-32009);
+    expect(await calling).toEqual(expect.stringContaining('closed'));
+  },
+);
+
 describe('an answer from elsewhere', () => {
   test.each([
     ['without a field that is needed', { action: 'accept', content: { age: 3 } }, 'the field name has to be filled in'],
