@@ -1,8 +1,10 @@
 // The life of a thread: starting, resuming, reading, naming, archiving, deleting.
 
+import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { hasProvider } from '../config/providers.ts';
+import { remoteNames } from '../fs/denials.ts';
 import { gitInfoOf } from '../fs/git-info.ts';
 import type { ThreadStore } from '../history/store.ts';
 import { chosenId, newId } from '../model/ids.ts';
@@ -60,7 +62,7 @@ export function threadHandlers(parts: ThreadHandlerParts): Route[] {
         const own = await ownServersOf(params, session.client, settings, wanted.cwd);
         const [instructions, gitInfo = null] = await Promise.all([
           instructionsOfStart(wanted, session, parts.instructions),
-          gitInfoOf(wanted.cwd),
+          gitInfoOf(wanted.cwd, await readerOf(session.principal, settings)),
         ]);
         const adopted = { ...wanted, instructionSources: instructions.sources };
         const meta = { ...wantedMeta(params, adopted, session, parts), gitInfo };
@@ -229,4 +231,12 @@ async function adoptOnResume(
 /** An empty list of environments takes away the one there is. */
 function withoutEnvironment({ environments }: Params<typeof threadStart>, settings: ThreadSettings): ThreadSettings {
   return environments?.length === 0 ? { ...settings, workspaceRoots: [], hasEnvironment: false } : settings;
+}
+
+/** Whether this client may learn what lies at a real path. */
+async function readerOf(
+  { isLocal }: Principal,
+  { config }: SettingsParts,
+): Promise<(real: string) => Promise<boolean>> {
+  return isLocal ? async () => true : remoteNames(await config.load());
 }

@@ -7,8 +7,10 @@ import { startThread, text } from '../harness/turns.ts';
 
 let client: TestClient;
 let threadId: string;
+let workspace: string;
 beforeAll(async () => {
   const server = await startApp();
+  ({ workspace } = server);
   client = await server.connect({ experimentalApi: true });
   threadId = await startThread(client);
 });
@@ -55,4 +57,12 @@ test('any word is an effort: what a provider makes of it is its own affair', asy
   await client.request('turn/start', settings);
   await client.notified('turn/completed', () => true);
   expect((await client.request('thread/resume', { threadId })).reasoningEffort).toBe('as-you-like');
+});
+
+test.each<[string, (path: string) => object]>([
+  ['fs/remove', (path) => ({ path, force: false })],
+  ['fs/copy', (sourcePath) => ({ sourcePath, destinationPath: `${workspace}/copy` })],
+])('%s of a path of very many slashes keeps nobody waiting', async (method, params) => {
+  const path = `${workspace}${'/'.repeat(500_000)}missing`;
+  await client.refusal(method, params(path));
 });

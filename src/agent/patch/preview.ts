@@ -42,7 +42,8 @@ function textOf(given: string): string {
 function changesIn(text: string): FileUpdateChange[] {
   const changes: { path: string; kind: FileUpdateChange['kind']; lines: string[] }[] = [];
   for (const line of text.split('\n').slice(0, -1)) {
-    const [, verb, path = ''] = /^\*\*\* (Add File|Delete File|Update File|Move to): (.+?)\s*$/.exec(line) ?? [];
+    const [, verb, rest = ''] = /^\*\*\* (Add File|Delete File|Update File|Move to): (.+)$/.exec(line) ?? [];
+    const path = rest.trimEnd();
     const last = changes.at(-1);
     if (verb === 'Move to') {
       if (last?.kind.type === 'update') last.kind = { type: 'update', move_path: path };

@@ -1,6 +1,6 @@
 // What is told of the repository that a folder lies in, read from its files.
 
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -68,5 +68,30 @@ describe('the repository of a folder', () => {
 
   it('is nothing where the folder does not exist', async () => {
     expect(await gitInfoOf(join(root, 'missing'))).toBeUndefined();
+  });
+
+  it('is read within bounds, however large or odd its files are', async () => {
+    repository('large', 'main', SHA);
+    write('large/.git/config', `[remote "origin"]\n${'\n'.repeat(300_000)}\turl = x${' '.repeat(300_000)}y\n`);
+    write('large/.git/HEAD', 'ref: refs/heads/packed\n');
+    write('large/.git/packed-refs', `${SHA} refs/heads/packed\n`);
+    expect(await gitInfoOf(folder('large'))).toMatchObject({ sha: SHA, originUrl: expect.stringMatching(/^x +y$/) });
+    truncateSync(join(root, 'large/.git/packed-refs'), 2 ** 31 - 1);
+    expect(await gitInfoOf(folder('large'))).toMatchObject({ branch: 'packed', sha: null });
+  });
+
+  it('tells nothing of what may not be read, wherever links and files lead', async () => {
+    repository('theirs', 'private', SHA);
+    write('theirs/.git/config', '[remote "origin"]\n\turl = https://example.org/private.git\n');
+    write('mine/tree/.git', `gitdir: ${join(root, 'theirs/.git')}\n`);
+    folder('mine/linked/.git');
+    for (const name of ['HEAD', 'config', 'refs'])
+      symlinkSync(join(root, 'theirs/.git', name), join(root, 'mine/linked/.git', name));
+    const mine = async (real: string) => real.startsWith(join(root, 'mine/'));
+    const nothing = { sha: null, branch: null, originUrl: null };
+    for (const name of ['tree', 'linked']) {
+      expect(await gitInfoOf(folder(`mine/${name}`), mine)).toEqual(nothing);
+      expect(await gitInfoOf(folder(`mine/${name}`))).toMatchObject({ sha: SHA, branch: 'private' });
+    }
   });
 });

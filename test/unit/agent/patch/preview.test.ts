@@ -62,3 +62,8 @@ test('what is no patch, or is too long, is not shown', () => {
   expect(new PatchPreview().add(['{"input": 7}\n'])).toBeUndefined();
   expect(new PatchPreview().add([`*** Add File: a\n+${'x'.repeat(300_000)}\n`])).toBeUndefined();
 });
+
+test('a path of very many blanks keeps nobody waiting', () => {
+  const path = `a${' '.repeat(200_000)}b`;
+  expect(new PatchPreview().add([`*** Begin Patch\n*** Add File: ${path}  \n+x\n`])).toMatchObject([{ path }]);
+});
