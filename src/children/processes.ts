@@ -38,6 +38,7 @@ export interface Look {
 const SLICE = 64;
 /** Rounds of one look: where programs end all the time, one more would always be due. */
 const ROUNDS = 32;
+const FEW_ROUNDS = 8;
 /** Numbers that are tried one by one: more are listed sooner. */
 const FEW = 256;
 
@@ -52,7 +53,9 @@ export async function lookAround(search?: MarkSearch): Promise<Look> {
   let looked = 0;
   let isWhole = false;
   let last = Number.NaN;
-  for (let round = 0; !isWhole && round < ROUNDS; round += 1) {
+  // While nobody is killed on sight there is no hurry: the next look comes soon.
+  const rounds = !search || search.met ? ROUNDS : FEW_ROUNDS;
+  for (let round = 0; !isWhole && round < rounds; round += 1) {
     isWhole = true;
     const before = last;
     last = lastNumber();

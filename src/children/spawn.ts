@@ -11,6 +11,7 @@ import { createLimitMark } from './limit.ts';
 import { createMarks } from './marks.ts';
 import { createPipeMaker, type Pipe } from './pipe.ts';
 import { checkFolder, findProgram } from './program.ts';
+import { createSharedLook, type LookFor } from './shared-look.ts';
 import { createSweeper } from './sweep.ts';
 import { Terminal, type TerminalSize } from './terminal.ts';
 import { endTree, killGroup, type Tree, type TreeEnd } from './tree.ts';
@@ -88,7 +89,8 @@ const LEFTOVER_GRACE_MS = 1_000;
 export function createChildren(log: Log = silentLog()): Children {
   const marks = createMarks();
   const limitMark = createLimitMark(log);
-  const sweeper = createSweeper(marks.family);
+  const lookFor = createSharedLook(marks.family);
+  const sweeper = createSweeper(marks.family, lookFor);
   /** Our ends of terminals, which programs would inherit. */
   const covered = new Set<number>();
   const watchdog = createWatchdog(marks.family, { covered, limitMark, log });
@@ -128,7 +130,12 @@ export function createChildren(log: Log = silentLog()): Children {
       watchdog.release(pid);
     };
     const kill = () => void (launched.hasExited() || killGroup(pid));
-    const started = { pid, mark, exited, ...endings(tree, sweeper.hasLeftovers, kill, ended) };
+    const started = {
+      pid,
+      mark,
+      exited,
+      ...endings(tree, { hasLeftovers: sweeper.hasLeftovers, lookFor, killNow: kill, ended }),
+    };
     running.add(started);
     watchdog.guard(launched);
     const off = onAbort(signal, () => void started.end());
@@ -258,27 +265,34 @@ function arrange(spec: ChildSpec, pipes: readonly Pipe[]): Standard {
   return { stdin: rest.shift() ?? null, stdout, stderr };
 }
 
-/** `ended` is called once, when nothing of the tree is left or it was given up. */
+interface EndingParts {
+  readonly hasLeftovers: (tree: Tree) => Promise<boolean>;
+  readonly lookFor: LookFor;
+  readonly killNow: () => void;
+  /** Called once, when nothing of the tree is left or it was given up. */
+  readonly ended: () => void;
+}
+
 function endings(
   tree: Tree,
-  hasLeftovers: (tree: Tree) => Promise<boolean>,
-  killNow: () => void,
-  ended: () => void,
+  { hasLeftovers, lookFor, killNow, ended }: EndingParts,
 ): Pick<Started, 'end' | 'kill' | 'sweep' | 'close'> {
   let ending: Promise<TreeEnd> | undefined;
   const once = (work: () => Promise<TreeEnd>) => {
     ending ??= work().finally(ended);
     return ending;
   };
-  const end = () => once(() => endTree(tree));
+  const end = () => once(() => endTree(tree, { lookFor }));
   return {
     end,
     close: async () => void (await end()),
     kill: () => {
       killNow();
-      return once(() => endTree(tree, { graceMs: 0 }));
+      return once(() => endTree(tree, { graceMs: 0, lookFor }));
     },
     sweep: () =>
-      once(async () => ((await hasLeftovers(tree)) ? endTree(tree, { graceMs: LEFTOVER_GRACE_MS }) : { left: [] })),
+      once(async () =>
+        (await hasLeftovers(tree)) ? endTree(tree, { graceMs: LEFTOVER_GRACE_MS, lookFor }) : { left: [] },
+      ),
   };
 }

@@ -2,7 +2,8 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { deferred } from '../base/signals.ts';
-import { lookAround, type RunningProcess } from './processes.ts';
+import type { RunningProcess } from './processes.ts';
+import type { LookFor } from './shared-look.ts';
 import type { Tree } from './tree.ts';
 
 export interface Sweeper {
@@ -21,7 +22,7 @@ interface Asked {
 }
 
 /** For trees whose marks begin with `family`. */
-export function createSweeper(family: string, clock: Clock = systemClock): Sweeper {
+export function createSweeper(family: string, lookFor: LookFor, clock: Clock = systemClock): Sweeper {
   let waiting: Asked[] = [];
   let cancel = () => {};
 
@@ -29,7 +30,7 @@ export function createSweeper(family: string, clock: Clock = systemClock): Sweep
     const asked = waiting;
     waiting = [];
     const found = await leaders(
-      family,
+      { prefix: family, lookFor },
       asked.map(({ tree }) => tree),
     );
     for (const { tree, answer } of asked) answer(found.has(tree));
@@ -52,8 +53,11 @@ export function createSweeper(family: string, clock: Clock = systemClock): Sweep
 }
 
 /** The trees of which a process still runs: in their group or session, or with their mark. */
-async function leaders(family: string, trees: readonly Tree[]): Promise<ReadonlySet<Tree>> {
-  const { all, isWhole } = await lookAround({ prefix: family, since: eldest(trees) });
+async function leaders(
+  { prefix, lookFor }: { readonly prefix: string; readonly lookFor: LookFor },
+  trees: readonly Tree[],
+): Promise<ReadonlySet<Tree>> {
+  const { all, isWhole } = await lookFor({ prefix, since: eldest(trees) });
   if (!isWhole) return new Set(trees); // each is looked for by itself then
   const marked = new Set(all.map(({ mark }) => mark));
   const groups = new Set(all.flatMap(({ group, session }) => [group, session]));

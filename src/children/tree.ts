@@ -2,6 +2,7 @@
 
 import { type Clock, sleep, systemClock } from '../base/clock.ts';
 import { type Look, lookAround, type RunningProcess } from './processes.ts';
+import type { LookFor } from './shared-look.ts';
 
 /** What a tree is found by. */
 export interface Tree {
@@ -24,6 +25,8 @@ export interface TreeLimits {
   /** Milliseconds after which what a kill does not end is given up; default 5,000. */
   readonly limitMs?: number;
   readonly clock?: Clock;
+  /** How processes are looked for; default: for this tree alone. */
+  readonly lookFor?: LookFor;
 }
 
 /** What starts and guards a command for us: a sandbox that is told to stop kills what it holds without asking it first. */
@@ -37,7 +40,7 @@ const PATIENCE = 6;
  * is up. Never rejects. Stopped processes are continued so that they hear the request.
  */
 export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<TreeEnd> {
-  const { graceMs = 2_000, limitMs = 5_000, clock = systemClock } = limits;
+  const { graceMs = 2_000, limitMs = 5_000, clock = systemClock, lookFor } = limits;
   const began = clock.elapsed();
   const known = new Map<number, string>();
   const asked = new Set<number>();
@@ -45,7 +48,7 @@ export async function endTree(tree: Tree, limits: TreeLimits = {}): Promise<Tree
   for (let pause = 5; ; pause = Math.min(pause * 2, 80)) {
     const isKilling = clock.elapsed() - began >= graceMs;
     // At once: a program that goes on as another process every moment is not there any more when all have been looked at.
-    const { members, isWhole } = await treeMembers(tree, known, isKilling ? kill : undefined);
+    const { members, isWhole } = await treeMembers(tree, known, isKilling ? kill : undefined, lookFor);
     if (members.length === 0 && isWhole) return { left: [] };
     // Only what a kill does not end is given up: not what still forks, nor what one long look has kept from being killed.
     const isFutile = isWhole && members.every(({ pid }) => killed.has(pid));
@@ -69,8 +72,9 @@ export async function treeMembers(
   tree: Tree,
   known: Map<number, string> = new Map(),
   met?: (one: RunningProcess) => void,
+  lookFor: LookFor = lookAround,
 ): Promise<{ readonly members: readonly RunningProcess[] } & Pick<Look, 'isWhole'>> {
-  const { all, isWhole } = await lookAround({ prefix: tree.mark, since: tree.started, met });
+  const { all, isWhole } = await lookFor({ prefix: tree.mark, since: tree.started, met });
   const leader = all.find(({ pid }) => pid === tree.pid);
   // A pid is not given away again while a group or session of that number lives: a stranger proves that both are empty.
   const isStranger = leader !== undefined && tree.started !== undefined && leader.started !== tree.started;
@@ -78,7 +82,7 @@ export async function treeMembers(
   for (const one of all) {
     const isOurs =
       known.get(one.pid) === one.started ||
-      one.mark !== undefined ||
+      one.mark === tree.mark ||
       (!isStranger && (one.pid === tree.pid || one.group === tree.pid || one.session === tree.pid));
     if (isOurs) members.add(one.pid);
   }
