@@ -21,6 +21,8 @@ export function misread(tree: CommandNode, text: string, argv: readonly string[]
   const isWord = (word: string) => word !== '' && !word.startsWith('-');
   const meant = /^Did you mean (\S+)\?/.exec(text)?.[1];
   const hint = meant === undefined ? '' : `; did you mean \`${meant}\`?`;
+  if (/^no command was given/.test(text) && /^--?[^-]/.test(group))
+    return `unknown flag \`${group.replace(/=.*$/s, '')}\``;
   const isUnknown = /^(Unknown (command|argument)|Did you mean)/.test(text);
   if (isUnknown && known === undefined && isWord(group)) return `unknown command \`${group}\`${hint}`;
   if (isUnknown && known !== undefined && known.length > 0 && isWord(command) && !known.includes(command))

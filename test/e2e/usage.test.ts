@@ -7,6 +7,7 @@ import { run, scratch } from './executable.ts';
 
 const USAGE: readonly (readonly [readonly string[], RegExp])[] = [
   [[], /no command was given/],
+  [['-v'], /unknown flag `-v`/],
   [['serve'], /unknown/i],
   [['app-server', 'extra'], /unknown/i],
   [['app-server', '--lisen', 'off'], /unknown flag `--lisen`/],
