@@ -23,7 +23,8 @@ const disks: OwnDisk[] = [];
 const programs: Program[] = [];
 afterEach(async () => {
   for (const { child, ended } of programs.splice(0)) {
-    child.kill('SIGKILL');
+    // A polite stop ends what the server itself has started; what is left of it would hold the disk.
+    child.kill('SIGTERM');
     await ended;
   }
   for (const disk of disks.splice(0)) disk.remove();

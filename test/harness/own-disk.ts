@@ -8,7 +8,8 @@ import { join } from 'node:path';
 /** Waits until nothing holds the file from before: two systems that write to it would ruin it. */
 const MOUNT = `
 PATH="$PATH:/usr/sbin:/sbin"
-while [ -n "$(losetup -j "$1")" ]; do sleep 0.02; done
+for wait in $(seq 1000); do [ -z "$(losetup -j "$1")" ] && break; sleep 0.02; done
+[ -z "$(losetup -j "$1")" ] || { echo "the disk is still held by a program from before" >&2; exit 98; }
 mount -o "loop,errors=remount-ro,$3" "$1" "$2" || exit 99
 shift 3
 exec "$@"`;
