@@ -7,8 +7,10 @@ import { faultText, type RulesFile } from './approvals/rules-file.ts';
 import type { Clock } from './base/clock.ts';
 import type { Leftovers } from './base/leftovers.ts';
 import type { Log } from './base/log.ts';
+import type { Children } from './children/spawn.ts';
 import { noteWarningOf } from './config/handlers.ts';
 import { configWarning } from './config/methods.ts';
+import { runsToEnd } from './process/to-end.ts';
 import type { ParamsInput } from './rpc/declare.ts';
 import type { Session, Sessions } from './rpc/session.ts';
 import { createSandboxProbe, noting, type SandboxState } from './sandbox/probe.ts';
@@ -26,6 +28,8 @@ export interface Safety {
 export interface SafetyParts {
   readonly dataDirectory: string;
   readonly leftovers: Leftovers;
+  /** For trying the sandbox. */
+  readonly children: Pick<Children, 'start'>;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly log: Log;
@@ -46,7 +50,7 @@ export function createSafety(parts: SafetyParts): Safety {
     if (rules.say(found.faults.length > 0 ? rulesWarning(found) : undefined))
       for (const fault of found.faults) log.warn({ rules: faultText(file, fault) }, RULES);
   });
-  const probe = noting(parts.leftovers, parts.sandbox ?? createSandboxProbe(process.platform, closing.signal));
+  const probe = noting(parts.leftovers, parts.sandbox ?? createSandboxProbe(runsToEnd(parts.children, closing.signal)));
   const sandbox = async () => {
     const state = await probe();
     if (state.isAvailable || closing.signal.aborted) return state;

@@ -119,7 +119,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const keys = createKeyStore(directory);
     const sessions = new Sessions();
     const bounds = createSafety({
-      ...{ dataDirectory: directory, leftovers, sessions, clock, log },
+      ...{ dataDirectory: directory, leftovers, children, sessions, clock, log },
       sandbox: options.sandbox,
     });
     watching.push(bounds);

@@ -211,7 +211,12 @@ async function rulesFindings(path: string): Promise<readonly Finding[]> {
 }
 
 async function sandboxFindings(): Promise<readonly Finding[]> {
-  const state = await createSandboxProbe()();
+  const [{ createChildren }, { runsToEnd }] = await Promise.all([
+    import('../children/spawn.ts'),
+    import('../process/to-end.ts'),
+  ]);
+  const children = createChildren();
+  const state = await createSandboxProbe(runsToEnd(children))().finally(() => children.close());
   if (state.isAvailable) return [good('sandbox', `${state.tool.path} holds: forbidden writes were denied`)];
   return [bad('sandbox', state.reason, state.advice)];
 }

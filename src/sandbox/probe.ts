@@ -1,10 +1,10 @@
 // Does the sandbox hold on this machine? Found out by doing what must be denied and what must work.
 
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import { once } from '../base/lazy.ts';
 import type { Leftovers } from '../base/leftovers.ts';
 import type { SandboxPolicy } from './policy.ts';
@@ -20,12 +20,19 @@ export type SandboxState =
       readonly advice: string;
     };
 
-/** Looks once (some 20 ms) and remembers; never rejects. An abort ends the look, which then has found nothing that holds. */
+/** Runs a program to its end: the code, or null when it was killed, and what it said. Rejects when it cannot be started. */
+export type RunToEnd = (
+  argv: readonly [string, ...string[]],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+) => Promise<{ readonly code: number | null; readonly output: string }>;
+
+/** Looks once (some 20 ms) and remembers; never rejects. What cannot be run is a sandbox that does not hold. */
 export function createSandboxProbe(
+  run: RunToEnd,
   platform: NodeJS.Platform = process.platform,
-  signal?: AbortSignal,
 ): () => Promise<SandboxState> {
-  return once(() => probe(platform, signal));
+  return once(() => probe(platform, run));
 }
 
 /** The same, with folders that stand in for something noted as leftovers while a command runs. */
@@ -36,18 +43,20 @@ export function noting(leftovers: Leftovers, sandbox: () => Promise<SandboxState
   };
 }
 
-async function probe(platform: NodeJS.Platform, signal: AbortSignal | undefined): Promise<SandboxState> {
-  const tool = await findTool(platform, signal);
+async function probe(platform: NodeJS.Platform, run: RunToEnd): Promise<SandboxState> {
+  const tool = await findTool(platform, run);
   const advice =
     platform === 'linux'
       ? 'install bubblewrap (0.8 or newer) and allow unprivileged user namespaces'
       : 'commands can be confined on Linux and macOS only';
   if (!tool) return { isAvailable: false, reason: `no sandbox program found for ${platform}`, advice };
-  const reason = await whatFails(tool, signal).catch((error: unknown) => String(error));
+  const reason = await whatFails(tool, run).catch((error: unknown) => messageOf(error));
   return reason === undefined ? { isAvailable: true, tool } : { isAvailable: false, reason, advice };
 }
 
-async function findTool(platform: NodeJS.Platform, signal: AbortSignal | undefined): Promise<SandboxTool | undefined> {
+const ENVIRONMENT = { PATH: '/usr/bin:/bin' };
+
+async function findTool(platform: NodeJS.Platform, run: RunToEnd): Promise<SandboxTool | undefined> {
   if (platform === 'darwin')
     return existsSync('/usr/bin/sandbox-exec') ? { kind: 'seatbelt', path: '/usr/bin/sandbox-exec' } : undefined;
   if (platform !== 'linux') return undefined;
@@ -55,20 +64,15 @@ async function findTool(platform: NodeJS.Platform, signal: AbortSignal | undefin
   const path = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'].find(
     existsSync,
   );
-  return path === undefined
-    ? undefined
-    : { kind: 'bwrap', path, mountsHandles: await knows(path, '--bind-fd', signal) };
+  return path === undefined ? undefined : { kind: 'bwrap', path, mountsHandles: await knows(path, '--bind-fd', run) };
 }
 
-function knows(program: string, option: string, signal: AbortSignal | undefined): Promise<boolean> {
-  return new Promise((resolve) => {
-    execFile(program, ['--help'], { timeout: 10_000, signal }, (_error, stdout, stderr) => {
-      resolve(`${stdout}${stderr}`.includes(option));
-    });
-  });
+async function knows(program: string, option: string, run: RunToEnd): Promise<boolean> {
+  const help = await run([program, '--help'], '/', ENVIRONMENT).catch(() => undefined);
+  return help?.output.includes(option) ?? false;
 }
 
-async function whatFails(tool: SandboxTool, signal: AbortSignal | undefined): Promise<string | undefined> {
+async function whatFails(tool: SandboxTool, run: RunToEnd): Promise<string | undefined> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'heddle-probe-')));
   try {
     await mkdir(join(folder, '.git'));
@@ -76,14 +80,14 @@ async function whatFails(tool: SandboxTool, signal: AbortSignal | undefined): Pr
       tool,
       policyFor('read-only', folder),
       `! { echo x >'${folder}/denied'; } 2>/dev/null`,
-      signal,
+      run,
     );
     if (reading !== undefined) return `a harmless command does not run in the sandbox: ${reading}`;
     const writing = await attempt(
       tool,
       policyFor('workspace-write', folder),
       `echo x >'${folder}/allowed' && ! { echo x >'${folder}/.git/denied'; } 2>/dev/null`,
-      signal,
+      run,
     );
     if (writing !== undefined) return `a command cannot write its workspace: ${writing}`;
     if (existsSync(join(folder, 'denied')) || existsSync(join(folder, '.git/denied')))
@@ -104,16 +108,14 @@ async function attempt(
   tool: SandboxTool,
   policy: SandboxPolicy,
   script: string,
-  signal: AbortSignal | undefined,
+  run: RunToEnd,
 ): Promise<string | undefined> {
   const cwd = policy.writableRoots[0] as string;
   const { argv, release } = await wrapCommand(policy, { argv: ['/bin/sh', '-c', script], cwd }, tool);
-  const [program, ...rest] = argv;
-  return new Promise((resolve) => {
-    const options = { cwd, env: { PATH: '/usr/bin:/bin' }, timeout: 10_000, signal };
-    execFile(program, rest, options, (error, _stdout, stderr) => {
-      release();
-      resolve(error ? stderr.trim() || error.message : undefined);
-    });
-  });
+  try {
+    const { code, output } = await run(argv, cwd, ENVIRONMENT);
+    return code === 0 ? undefined : output.trim() || `it ended with ${code ?? 'a signal'}`;
+  } finally {
+    release();
+  }
 }

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Principal } from '../../src/auth/principal.ts';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import { completed, startThread, startTurn } from '../harness/turns.ts';
 
@@ -16,7 +16,7 @@ const REMOTE: Principal = {
   permissions: new Set(['thread:read', 'thread:write', 'approval:resolve']),
 };
 
-const { isAvailable } = await createSandboxProbe()();
+const { isAvailable } = await trySandbox();
 if (!isAvailable) console.warn('no sandbox holds here: the diff of a linked worktree is not tried');
 
 const git = (cwd: string, ...args: string[]) =>

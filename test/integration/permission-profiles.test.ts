@@ -5,13 +5,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { callingModel, type ToolUse } from '../harness/calling-model.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import { startThread } from '../harness/turns.ts';
 
-const probe = createSandboxProbe();
-const state = await probe();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`NOT TESTED: permission profiles in a sandbox: ${state.reason}`);
 
 let web: Server;

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Principal } from '../../src/auth/principal.ts';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { type CallingModel, callingModel, type ToolUse } from '../harness/calling-model.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, type StartOptions, temporaryFolder } from '../harness/start-app.ts';
 import { completed, startThread } from '../harness/turns.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`SKIPPED in part, no sandbox here: ${state.reason}; ${state.advice}`);
 
 afterEach(cleanUp);

@@ -4,11 +4,11 @@ import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/pr
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Permission, Principal } from '../../src/auth/principal.ts';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { callingModel, type ToolUse } from '../harness/calling-model.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`NOT TESTED: profiles that deny reading, in a sandbox: ${state.reason}`);
 afterEach(cleanUp);
 

@@ -5,14 +5,14 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { type ModelServer, type Step, startModelServer, stream } from '../harness/model-server.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { Question, Received, TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
 import { type ModelCall, type ModelMove, type Shown, WIRE_FORMS, type WireName } from '../harness/wire-forms.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`WITHOUT A SANDBOX, there is none here: ${state.reason}; ${state.advice}`);
 const sandbox = state.isAvailable ? 'workspace-write' : 'danger-full-access';
 

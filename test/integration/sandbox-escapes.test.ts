@@ -4,14 +4,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
 import { responses, startModelServer, stream } from '../harness/model-server.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, itemsOf, runTurn, startThread, startTurn } from '../harness/turns.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`SKIPPED, no sandbox here: ${state.reason}; ${state.advice}`);
 
 afterEach(cleanUp);

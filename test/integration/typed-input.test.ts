@@ -1,12 +1,12 @@
 // What a model types into a running command: it can be any command, so people are asked as they are about commands.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { createSandboxProbe } from '../../src/sandbox/probe.ts';
+import { trySandbox } from '../harness/sandbox.ts';
 import { cleanUp, startApp } from '../harness/start-app.ts';
 import type { Question, TestClient } from '../harness/test-client.ts';
 import { completed, startThread, startTurn } from '../harness/turns.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`SKIPPED in part, no sandbox here: ${state.reason}; ${state.advice}`);
 
 afterEach(cleanUp);

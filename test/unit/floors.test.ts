@@ -107,6 +107,14 @@ test('what drives models imports nothing of the house above it', () => {
   expect(wrong.map(shown)).toEqual([]);
 });
 
+/** They start servers and look at them; what a server starts has an owner, a mark and none of our open files. */
+const MAY_START_PROGRAMS = /^(children|cli|client)\//;
+
+test('what starts programs is in one room', () => {
+  const starts = imports.filter(({ to }) => to === 'node:child_process');
+  expect(starts.filter(({ from }) => !MAY_START_PROGRAMS.test(from)).map(shown)).toEqual([]);
+});
+
 test('declared methods import nothing but zod, the nouns, the declaring functions and each other', () => {
   const isDeclaration = (file: string): boolean => /(^|[/-])methods\.ts$/.test(file);
   const isPlain = (file: string): boolean => isDeclaration(file) || /\/(schema|overrides)\.ts$/.test(file);

@@ -12,12 +12,12 @@ import { TextDeltas } from '../../../src/process/output.ts';
 import type { RunRequest, RunResult } from '../../../src/process/run.ts';
 import { runCommand } from '../../../src/process/runner.ts';
 import type { SandboxMode, SandboxPolicy } from '../../../src/sandbox/policy.ts';
-import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
+import { trySandbox } from '../../harness/sandbox.ts';
 import { eventually, isRunning, pidsIn, stateOf } from '../children/waiting.ts';
 import { ManualClock } from '../transports/manual-clock.ts';
 
-const sandbox = createSandboxProbe();
-const state = await sandbox();
+const state = await trySandbox();
+const sandbox = async () => state;
 if (!state.isAvailable) console.warn(`SKIPPED in part, no sandbox here: ${state.reason}; ${state.advice}`);
 const modes: SandboxMode[] = state.isAvailable ? ['danger-full-access', 'workspace-write'] : ['danger-full-access'];
 

@@ -8,10 +8,10 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readPatterns } from '../../../src/sandbox/pattern.ts';
 import type { SandboxPolicy } from '../../../src/sandbox/policy.ts';
-import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
 import { wrapCommand } from '../../../src/sandbox/wrap.ts';
+import { trySandbox } from '../../harness/sandbox.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`SKIPPED, no sandbox here: ${state.reason}; ${state.advice}`);
 const tool = state.isAvailable ? state.tool : undefined;
 

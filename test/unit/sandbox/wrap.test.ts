@@ -19,8 +19,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PROTECTED_NAMES, type SandboxPolicy } from '../../../src/sandbox/policy.ts';
 import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
 import { wrapCommand } from '../../../src/sandbox/wrap.ts';
+import { trySandbox } from '../../harness/sandbox.ts';
 
-const state = await createSandboxProbe()();
+const state = await trySandbox();
 if (!state.isAvailable) console.warn(`SKIPPED, no sandbox here: ${state.reason}; ${state.advice}`);
 const tool = state.isAvailable ? state.tool : undefined;
 
@@ -275,12 +276,24 @@ describe.skipIf(!tool)('a confined command', () => {
 
 describe('the probe', () => {
   it('says what to do where there is no sandbox', async () => {
-    const none = await createSandboxProbe('win32')();
+    const none = await trySandbox('win32');
     expect(none).toMatchObject({ isAvailable: false, reason: expect.stringContaining('win32') });
   });
 
   it('looks once', async () => {
-    const probe = createSandboxProbe();
-    expect(await probe()).toBe(await probe());
+    let runs = 0;
+    const probe = createSandboxProbe(async () => {
+      runs += 1;
+      return { code: 1, output: 'no' };
+    });
+    const first = await probe();
+    const before = runs;
+    expect(await probe()).toBe(first);
+    expect(runs).toBe(before);
+  });
+
+  it('takes what cannot be run for a sandbox that does not hold', async () => {
+    const none = await createSandboxProbe(() => Promise.reject(new Error('too many programs')))();
+    expect(none).toMatchObject({ isAvailable: false, reason: expect.stringContaining('too many programs') });
   });
 });
