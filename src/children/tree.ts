@@ -106,13 +106,17 @@ function addDescendants(all: readonly RunningProcess[], members: Set<number>): v
 
 function ask(members: readonly RunningProcess[], asked: Set<number>): void {
   const guarded = members.filter(({ name }) => !GUARDS.has(name));
-  for (const { pid } of guarded.length > 0 ? guarded : members) {
+  for (const { pid } of (guarded.length > 0 ? guarded : members).toSorted(elderFirst)) {
     if (asked.has(pid)) continue;
     asked.add(pid);
     signalQuietly(pid, 'SIGTERM');
     signalQuietly(pid, 'SIGCONT');
   }
 }
+
+/** A parent before its children: a shell that outlived its child for a moment would print how that ended. */
+const elderFirst = (one: RunningProcess, other: RunningProcess): number =>
+  Number(one.started) - Number(other.started) || one.pid - other.pid;
 
 /** Kills the first process and all that stayed in its group, at once; for the rest of the tree there is `endTree`. */
 export function killGroup(pid: number): void {
