@@ -71,13 +71,14 @@ test('servers are given to a fork, and to a thread that is resumed and idle', as
   const config = { 'mcp_servers.later': demo };
   const refusal = await client.refusal('thread/resume', { threadId, config });
   expect(refusal.data).toMatchObject({ kind: 'conflict', notApplied: ['mcp_servers'] });
-  // What it is allowed for good would have to be written to the file, where the server is not.
+  // To allow it for good is not offered: that would have to be written to the file, where the server is not.
+  expect(JSON.stringify(question.params)).not.toContain('always');
   question.answer({ action: 'accept', content: {}, _meta: { persist: 'always' } });
   await completed(client, turnId);
   const [item] = (await itemsOf(client, threadId)).filter(({ type }) => type === 'mcpToolCall');
   expect(item).toMatchObject({ server: 'late', status: 'completed' });
   expect(client.news('warning')).toContainEqual(
-    expect.objectContaining({ message: expect.stringContaining('could not be allowed for good') }),
+    expect.objectContaining({ message: expect.stringContaining('in a way that was not offered') }),
   );
   expect(await serversOf(client)).toEqual(['demo']);
 });
