@@ -1,16 +1,8 @@
 // A command that was left running ends with the server that started it, however that ends.
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  type Bystanders,
-  canBeFound,
-  escapes,
-  escaping,
-  goesOn,
-  goneAll,
-  startBystanders,
-} from '../harness/escapes.ts';
+import { expect, test } from 'vitest';
+import { bystandersOfFile, canBeFound, escapes, escaping, goesOn, goneAll } from '../harness/escapes.ts';
 import { programsWith } from '../harness/processes.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
 import { Program, scratch } from './executable.ts';
@@ -34,12 +26,7 @@ const CASES = Object.entries(KINDS)
   .slice(0, canBeFound ? undefined : 1)
   .flatMap(([what, kind]) => (['SIGKILL', 'SIGTERM'] as const).map((signal) => ({ what, signal, ...kind })));
 
-const beside = scratch();
-let bystanders: Bystanders;
-beforeAll(async () => {
-  bystanders = await startBystanders(beside);
-});
-afterAll(() => bystanders.end());
+const bystanders = bystandersOfFile();
 
 test.each(CASES)('what $what: after $signal nothing of it is left', async ({ signal, line, count }) => {
   const folder = scratch();
@@ -61,5 +48,5 @@ test.each(CASES)('what $what: after $signal nothing of it is left', async ({ sig
   await server.ended;
   await eventually('the end of all of it', () => programsWith(file) === 0 && !goesOn(file));
   await goneAll(file);
-  expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
+  expect(bystanders()).toEqual([true, true]);
 });

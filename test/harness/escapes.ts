@@ -1,9 +1,11 @@
 // Programs that do all they can not to be found again, and those beside them that must not be touched.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll } from 'vitest';
 import { libraryOfCalls } from '../../src/children/limit.ts';
 import { type Children, createChildren } from '../../src/children/spawn.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
@@ -68,4 +70,19 @@ export async function startBystanders(folder: string): Promise<Bystanders> {
       if (isRunning(pid)) process.kill(pid, 'SIGKILL');
     },
   };
+}
+
+/** They stand beside all tests of a file; tells of each whether it still runs. */
+export function bystandersOfFile(): () => boolean[] {
+  let folder: string;
+  let bystanders: Bystanders;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'heddle-beside-'));
+    bystanders = await startBystanders(folder);
+  });
+  afterAll(async () => {
+    await bystanders.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return () => bystanders.pids.map(isRunning);
 }

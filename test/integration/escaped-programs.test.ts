@@ -1,13 +1,11 @@
 // What was stopped is stopped, also what has left session, environment and parent behind: for every owner and every way to stop.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Bystanders, canBeFound, escapes, goneAll, startBystanders, toldIn } from '../harness/escapes.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { bystandersOfFile, canBeFound, escapes, goneAll, toldIn } from '../harness/escapes.ts';
 import { BARE, bash, exited } from '../harness/processes.ts';
-import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
+import { cleanUp, type RunningApp, startApp, temporaryFolder } from '../harness/start-app.ts';
 import type { TestClient } from '../harness/test-client.ts';
 import { completed, runTurn, startThread, startTurn } from '../harness/turns.ts';
 import { eventually, isRunning, pidsIn } from '../unit/children/waiting.ts';
@@ -15,28 +13,17 @@ import { ManualClock } from '../unit/transports/manual-clock.ts';
 
 const FULL = { sandbox: 'danger-full-access', approvalPolicy: 'never' };
 
-let beside: string;
-let bystanders: Bystanders;
+const bystanders = bystandersOfFile();
 let server: RunningApp;
 let client: TestClient;
 let file: string;
-
-beforeAll(async () => {
-  beside = mkdtempSync(join(tmpdir(), 'heddle-beside-'));
-  bystanders = await startBystanders(beside);
-});
-
-afterAll(async () => {
-  await bystanders.end();
-  rmSync(beside, { recursive: true, force: true });
-});
 
 beforeEach(() => begin());
 
 afterEach(async () => {
   await cleanUp();
   for (const pid of toldIn(file).filter(isRunning)) process.kill(pid, 'SIGKILL'); // only where a test has failed
-  expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
+  expect(bystanders()).toEqual([true, true]);
 });
 
 async function begin(options: Parameters<typeof startApp>[0] = {}): Promise<void> {
@@ -180,7 +167,7 @@ const MCP_SERVER = fileURLToPath(new URL('../harness/hostile-mcp-server.mjs', im
 describe.skipIf(!canBeFound)('what an MCP server has left behind', () => {
   async function withServer(): Promise<string> {
     await server.close();
-    const marks = mkdtempSync(join(beside, 'mcp-'));
+    const marks = await temporaryFolder();
     const pids = join(marks, 'pids');
     const args = ['-c', `${escapes(pids)} exec ${process.execPath} ${MCP_SERVER} good`];
     await begin({ config: { mcp_servers: { bad: { command: '/bin/bash', args } }, idle_unload_seconds: 60 }, clock });

@@ -5,37 +5,17 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { markInLimits } from '../../../src/children/marks.ts';
 import { type Children, createChildren, type Started } from '../../../src/children/spawn.ts';
-import {
-  type Bystanders,
-  canBeFound,
-  escapes,
-  escaping,
-  goesOn,
-  goneAll,
-  startBystanders,
-  toldIn,
-} from '../../harness/escapes.ts';
+import { bystandersOfFile, canBeFound, escapes, escaping, goesOn, goneAll, toldIn } from '../../harness/escapes.ts';
 import { eventually, isRunning, pidsIn } from './waiting.ts';
 
 const env = { PATH: '/usr/local/bin:/usr/bin:/bin' };
 let folder: string;
 let file: string;
 let children: Children;
-let beside: string;
-let bystanders: Bystanders;
-
-beforeAll(async () => {
-  beside = mkdtempSync(join(tmpdir(), 'heddle-beside-'));
-  bystanders = await startBystanders(beside);
-});
-
-afterAll(async () => {
-  await bystanders.end();
-  rmSync(beside, { recursive: true, force: true });
-});
+const bystanders = bystandersOfFile();
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'heddle-escape-'));
@@ -47,7 +27,7 @@ afterEach(async () => {
   await children.close();
   for (const pid of toldIn(file).filter(isRunning)) process.kill(pid, 'SIGKILL'); // only where a test has failed
   rmSync(folder, { recursive: true, force: true });
-  expect(bystanders.pids.map(isRunning)).toEqual([true, true]);
+  expect(bystanders()).toEqual([true, true]);
 });
 
 const forever = new AbortController().signal;
