@@ -209,6 +209,6 @@ await step('the server at an address dies, is a state, and is used again when it
 
 await heddle.close();
 await stopped(far);
-fs.rmSync(folder, { recursive: true, force: true });
+fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 console.log(failures === 0 ? '\nall real MCP servers do what they should' : `\n${failures} steps failed`);
 process.exit(failures === 0 ? 0 : 1);

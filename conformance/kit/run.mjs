@@ -89,14 +89,14 @@ export async function recordAll(cases, aim, { out, schemas, wire, raw = false, j
       invalid.push({ id: each.id, fault });
       console.log(`      schema: ${fault}`);
     }
-    fs.rmSync(base, { recursive: true, force: true });
+    fs.rmSync(base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 
   async function worker() {
     for (let job = queue.shift(); job; job = queue.shift()) await record(job);
   }
   await Promise.all(Array.from({ length: jobs }, worker));
-  fs.rmSync(scratch, { recursive: true, force: true });
+  fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   return { broken, invalid };
 }
 

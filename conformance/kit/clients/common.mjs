@@ -144,7 +144,7 @@ class Drive {
     if (this.values.exe && this.values.target === 'heddle')
       spawnSync(this.shim, ['app-server', 'daemon', 'stop'], { env: this.env(), stdio: 'ignore', timeout: 20_000 });
     this.model.stop();
-    fs.rmSync(this.base, { recursive: true, force: true });
+    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
     console.log(this.failed === 0 ? 'the session worked' : `${this.failed} steps failed`);
     process.exit(this.failed === 0 ? 0 : 1);
   }
