@@ -1,13 +1,18 @@
 // The least a Node server can do for these workloads: no store, no validation, canned frames around the model's deltas.
-// node bench/floor.mjs --listen stdio://|ws://127.0.0.1:PORT, with MODEL_URL in the environment.
+// node bench/floor.mjs --listen stdio://|ws://127.0.0.1:PORT [--durable], with MODEL_URL in the environment. Durable: each turn is
+// appended to a file in HEDDLE_HOME and synced before its answer.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import http from 'node:http';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as pty from '@lydell/node-pty';
 
-const { values } = parseArgs({ options: { listen: { type: 'string', default: 'stdio://' } } });
+const { values } = parseArgs({
+  options: { listen: { type: 'string', default: 'stdio://' }, durable: { type: 'boolean', default: false } },
+});
+const journal = values.durable ? await fs.open(path.join(process.env.HEDDLE_HOME, 'journal'), 'a') : undefined;
 const model = new URL(process.env.MODEL_URL ?? 'http://127.0.0.1:9');
 const agent = new http.Agent({ keepAlive: true, maxSockets: 200 });
 const audiences = new Map();
@@ -25,8 +30,10 @@ const handlers = {
     return { thread: { id: threadId } };
   },
   'thread/loaded/list': () => ({ data: [], nextCursor: null }),
-  'turn/start': ({ threadId, input }) => {
+  'turn/start': async ({ threadId, input }) => {
     const id = `turn-${++nextId}`;
+    await journal?.write(`${JSON.stringify({ threadId, id, input })}\n`);
+    await journal?.datasync();
     setImmediate(() => runTurn(threadId, id, [input[0].text]));
     return { turn: { id, status: 'inProgress', items: [] } };
   },

@@ -88,14 +88,17 @@ export class Target {
   #kind;
   #scratch;
   #modelUrl;
+  #args;
   #places = 0;
   #server;
 
-  constructor(name, scratch, modelUrl) {
+  /** `args` go to the server besides its own. */
+  constructor(name, scratch, modelUrl, args = []) {
     this.name = name;
     this.#kind = KINDS[name];
     this.#scratch = path.join(scratch, name);
     this.#modelUrl = modelUrl;
+    this.#args = args;
     this.workspace = path.join(this.#scratch, 'workspace');
     fs.mkdirSync(this.workspace, { recursive: true });
   }
@@ -126,7 +129,7 @@ export class Target {
       MODEL_URL: this.#modelUrl,
     };
     const [file, args] = this.#kind.launch(listen);
-    return start(file, args, { cwd: this.workspace, env, stdio });
+    return start(file, [...args, ...this.#args], { cwd: this.workspace, env, stdio });
   }
 
   /** A server on standard streams that has not been spoken to: `{ client, pid, close }`. */

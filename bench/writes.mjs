@@ -7,14 +7,16 @@ import { connect } from './client.mjs';
 import { quantile, syncProbe, syncTimes } from './meter.mjs';
 import { startModel, Target } from './targets.mjs';
 
-const USAGE = `node bench/writes.mjs [--turns 500] [--targets heddle,reference] [--scratch DIR]
-  turns    one-delta turns on one thread, after as many that warm up; durable turn/start is measured among them
-  targets  heddle, reference; commits are counted for heddle only`;
+const USAGE = `node bench/writes.mjs [--turns 500] [--warm 3000] [--targets heddle,floor,reference] [--scratch DIR]
+  turns    one-delta turns on one thread; durable turn/start is measured among them
+  warm     turns before that, on other threads: until then the compiler's threads take the cores from those that sync
+  targets  heddle, floor, reference; the floor appends each turn to a file and syncs it, no more; commits are counted for heddle only`;
 
 const { values } = parseArgs({
   options: {
     turns: { type: 'string', default: '500' },
-    targets: { type: 'string', default: 'heddle' },
+    warm: { type: 'string', default: '3000' },
+    targets: { type: 'string', default: 'heddle,floor' },
     scratch: { type: 'string', default: os.tmpdir() },
     help: { type: 'boolean', default: false },
   },
@@ -24,6 +26,8 @@ if (values.help) {
   process.exit(0);
 }
 const turns = Number(values.turns);
+/** Longer threads would make each warming turn dearer: the model is sent all that came before. */
+const WARM_TURNS_OF_A_THREAD = 100;
 
 /** Bytes that the process had written to disk, and its write calls. */
 function written(pid) {
@@ -56,9 +60,9 @@ function kept(folder) {
   return bytes;
 }
 
-async function run(client, threadId, between = () => {}) {
+async function run(client, threadId, count, between = () => {}) {
   const times = [];
-  for (let index = 0; index < turns; index += 1) {
+  for (let index = 0; index < count; index += 1) {
     const completed = client.turnCompleted(threadId);
     const input = [{ type: 'text', text: 'bench:1:0', text_elements: [] }];
     const start = performance.now();
@@ -72,53 +76,60 @@ async function run(client, threadId, between = () => {}) {
 
 const kb = (bytes) => `${(bytes / 1000).toFixed(1)} KB`;
 const ms = (value) => `${value.toFixed(2)} ms`;
+const show = (what, text) => console.log(`${what.padEnd(34)} ${text}`);
+const quantiles = (of) => `p50 ${ms(quantile(of, 0.5))}  p99 ${ms(quantile(of, 0.99))}`;
 
-async function measure(target) {
-  const data = target.newData();
-  let server = await target.startWebSocket(data);
-  let client = await connect(server.url);
-  const threadId = await client.startThread(target.workspace);
-  await run(client, threadId);
+async function withServer(target, data, work) {
+  const server = await target.startWebSocket(data);
+  const client = await connect(server.url);
+  const result = await work(client, server.pid);
   client.close();
   await server.close();
-  const before = kept(data);
-  server = await target.startWebSocket(data);
-  client = await connect(server.url);
-  await client.request('thread/resume', { threadId });
+  return result;
+}
+
+/** What `turn/start` takes beside a bare sync at the same pace, and what is written meanwhile. */
+async function timed(target, data, client, pid) {
+  for (let left = Number(values.warm); left > 0; left -= WARM_TURNS_OF_A_THREAD)
+    await run(client, await client.startThread(target.workspace), Math.min(left, WARM_TURNS_OF_A_THREAD));
+  const threadId = await client.startThread(target.workspace);
   await client.turn(threadId, 1);
-  const [io, commits] = [written(server.pid), lastCommit(data)];
   const syncs = syncTimes(path.dirname(data), 1000);
+  const [io, commits] = [written(pid), lastCommit(data)];
   const probe = syncProbe(path.dirname(data));
   const paced = [];
-  const times = await run(client, threadId, () => paced.push(probe.time()));
+  const times = await run(client, threadId, turns, () => paced.push(probe.time()));
   probe.close();
-  const after = written(server.pid);
-  const made = lastCommit(data);
-  client.close();
-  await server.close();
+  const [after, made] = [written(pid), lastCommit(data)];
+  const ratio = (of) => (quantile(times, 0.99) / quantile(of, 0.99)).toFixed(1);
+  show('bare fdatasync, one after another', quantiles(syncs));
+  show('bare fdatasync, one between turns', quantiles(paced));
+  const ratios = `(p99 ${ratio(paced)} times a sync between turns, ${ratio(syncs)} times one of a row)`;
+  show('turn/start until its answer', `${quantiles(times)}  ${ratios}`);
+  const calls = ((after.calls - io.calls) / turns).toFixed(1);
+  show('written per turn', `${kb((after.bytes - io.bytes) / turns)} in ${calls} calls`);
+  if (made !== undefined) show('commits per turn', ((made - commits) / turns).toFixed(2));
+  return threadId;
+}
+
+async function measure(target) {
   console.log(`--- ${target.name}: ${turns} one-delta turns`);
-  const show = (what, values, more = '') =>
-    console.log(`${what.padEnd(34)} p50 ${ms(quantile(values, 0.5))}  p99 ${ms(quantile(values, 0.99))}${more}`);
-  show('bare fdatasync, one after another', syncs);
-  show('bare fdatasync, one between turns', paced);
-  const times99 = (of) => (quantile(times, 0.99) / quantile(of, 0.99)).toFixed(1);
-  show(
-    'turn/start until its answer',
-    times,
-    `  (${times99(paced)} times a sync between turns, ${times99(syncs)} times one of a row)`,
-  );
-  console.log(
-    `written per turn                ${kb((after.bytes - io.bytes) / turns)} in ${((after.calls - io.calls) / turns).toFixed(1)} calls`,
-  );
-  console.log(`kept on disk per turn           ${kb((kept(data) - before) / (turns + 1))}`);
-  if (made !== undefined) console.log(`commits per turn                ${((made - commits) / turns).toFixed(2)}`);
+  const data = target.newData();
+  const threadId = await withServer(target, data, (client, pid) => timed(target, data, client, pid));
+  if (target.name === 'floor') return;
+  const before = kept(data);
+  await withServer(target, data, async (client) => {
+    await client.request('thread/resume', { threadId });
+    await run(client, threadId, turns);
+  });
+  show('kept on disk per turn', kb((kept(data) - before) / turns));
 }
 
 const scratch = fs.mkdtempSync(path.join(values.scratch, 'heddle-writes-'));
 const model = await startModel(scratch);
 try {
   for (const name of values.targets.split(',')) {
-    const target = new Target(name, scratch, model.url);
+    const target = new Target(name, scratch, model.url, name === 'floor' ? ['--durable'] : []);
     if (target.missing) console.log(`without ${name}: ${target.missing}`);
     else await measure(target);
   }
