@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { type Closable, closeOnce } from '../base/close.ts';
 import { codeOf, isAppError } from '../base/errors.ts';
+import { SingleRun } from '../base/single-run.ts';
 import { Changes, type ChangesParts } from './changes.ts';
 import type { FolderWatch, FolderWatches } from './folder-watches.ts';
 import { WatchedTree } from './watched-tree.ts';
@@ -35,7 +36,7 @@ export class PathWatch implements Closable {
   #above: FolderWatch | undefined;
   #tree: WatchedTree | undefined;
   #identity: Identity | undefined;
-  #attaching: Promise<void> | undefined;
+  readonly #attaching: SingleRun;
   #isStale = false;
   #isClosed = false;
   #isPaused = false;
@@ -47,6 +48,10 @@ export class PathWatch implements Closable {
     this.#path = path;
     this.#parts = parts;
     this.#changes = new Changes(parts);
+    this.#attaching = new SingleRun(
+      () => this.#attachWhileStale(),
+      () => this.#changes.rescan(),
+    );
   }
 
   /** `path` is real. Rejects with the error of the system, or as *unavailable* when too much is watched. */
@@ -99,11 +104,7 @@ export class PathWatch implements Closable {
   /** Looks again at what the path is; a call during that makes it look once more. */
   #reattach(): void {
     this.#isStale = true;
-    this.#attaching ??= this.#attachWhileStale()
-      .catch(() => this.#changes.rescan())
-      .finally(() => {
-        this.#attaching = undefined;
-      });
+    void this.#attaching.run();
   }
 
   async #attachWhileStale(): Promise<void> {

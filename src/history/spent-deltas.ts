@@ -1,6 +1,7 @@
 // Streamed text of turns that have ended: hidden with the end of the turn, and removed a little at a time, however much it is.
 
 import { systemClock } from '../base/clock.ts';
+import { SingleRun } from '../base/single-run.ts';
 import type { DeltaEvent, StoredEvent } from '../model/event.ts';
 import type { ItemId, Seq, ThreadId, TurnId } from '../model/ids.ts';
 import { after, below, ENDLESS, type Key, type Keys } from './keys.ts';
@@ -55,26 +56,22 @@ export function spentIn(rows: Rows, keys: Keys, id: ThreadId): (row: Row) => boo
 export class SpentDeltas {
   readonly #source: Source;
   readonly #signal: AbortSignal;
-  #sweeping: Promise<void> | undefined;
+  readonly #sweeping: SingleRun;
 
   constructor(source: Source, signal: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
+    const failed = (err: unknown) => source.log.error({ err }, 'streamed text of ended turns could not be removed');
+    this.#sweeping = new SingleRun(() => this.#sweep(), failed);
   }
 
   /** Resolves when nothing is left of what has been spent so far. */
   sweep(): Promise<void> {
-    const { log } = this.#source;
-    this.#sweeping ??= this.#sweep()
-      .catch((error: unknown) => log.error({ err: error }, 'streamed text of ended turns could not be removed'))
-      .finally(() => {
-        this.#sweeping = undefined;
-      });
-    return this.#sweeping;
+    return this.#sweeping.run();
   }
 
-  async close(): Promise<void> {
-    await this.#sweeping;
+  close(): Promise<void> {
+    return this.#sweeping.settled();
   }
 
   async #sweep(): Promise<void> {

@@ -1,5 +1,6 @@
 // What is done for a tenant when nobody waits: the indexes of searches are filled, and streamed text of ended turns goes.
 
+import { SingleRun } from '../base/single-run.ts';
 import type { ThreadEvent } from '../model/event.ts';
 import type { ThreadId } from '../model/ids.ts';
 import type { ThreadMeta } from '../model/thread.ts';
@@ -16,25 +17,28 @@ const ENDING: ReadonlySet<ThreadEvent['type']> = new Set(['turnCompleted', 'item
 
 export class Upkeep {
   readonly #source: Source;
-  readonly #metaOf: (id: ThreadId) => ThreadMeta | undefined;
   readonly #closing = new AbortController();
   readonly #words: WordIndex;
   readonly #spent: SpentDeltas;
-  #filling: Promise<void> | undefined;
+  readonly #filling: SingleRun;
   /** Commits since the search index was last looked after. */
   #unseen = 0;
 
   constructor(source: Source, metaOf: (id: ThreadId) => ThreadMeta | undefined) {
     this.#source = source;
-    this.#metaOf = metaOf;
     this.#words = new WordIndex(source, this.#closing.signal);
     this.#spent = new SpentDeltas(source, this.#closing.signal);
+    const { rows, keys, log } = source;
+    this.#filling = new SingleRun(
+      () => fillIndex(rows, keys, metaOf, this.#closing.signal),
+      (err) => log.error({ err }, 'the search index could not be filled'),
+    );
   }
 
   /** Something is about to be written: once in a while the search index takes in what waits for it. */
   writing(): void {
     this.#unseen += 1;
-    if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling !== undefined) return;
+    if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling.isRunning) return;
     this.#unseen = 0;
     const { rows, keys } = this.#source;
     if (this.#words.waiting(WAITING_AT_MOST / 2) === WAITING_AT_MOST / 2) void this.#words.fill();
@@ -59,19 +63,14 @@ export class Upkeep {
 
   /** Resolves when the search index has all texts that there are now. */
   indexed(): Promise<void> {
-    const { rows, keys, log } = this.#source;
-    this.#filling ??= fillIndex(rows, keys, this.#metaOf, this.#closing.signal)
-      .catch((error: unknown) => log.error({ err: error }, 'the search index could not be filled'))
-      .finally(() => {
-        this.#filling = undefined;
-      });
-    void this.#filling.then(() => this.#words.fill());
-    return this.#filling;
+    const filled = this.#filling.run();
+    void filled.then(() => this.#words.fill());
+    return filled;
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#filling;
+    await this.#filling.settled();
     await this.#words.close();
     await this.#spent.close();
   }

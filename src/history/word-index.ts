@@ -1,6 +1,7 @@
 // Which parts of which threads have which words: a cache beside the tables, filled when nobody waits, and made anew when it is of another kind.
 
 import { systemClock } from '../base/clock.ts';
+import { SingleRun } from '../base/single-run.ts';
 import type { Seq, ThreadId } from '../model/ids.ts';
 import { spared } from './checksum.ts';
 import { after, below, type Key, type Keys } from './keys.ts';
@@ -42,12 +43,14 @@ interface Entry {
 export class WordIndex {
   readonly #source: Source;
   readonly #signal: AbortSignal;
-  #filling: Promise<void> | undefined;
+  readonly #filling: SingleRun;
   #pauseMs = PAUSE_MS;
 
   constructor(source: Source, signal: AbortSignal) {
     this.#source = source;
     this.#signal = signal;
+    const failed = (err: unknown) => source.log.error({ err }, 'the word index could not be filled');
+    this.#filling = new SingleRun(() => this.#fill(), failed);
   }
 
   /** Threads that wait, counted up to `most`. */
@@ -58,16 +61,11 @@ export class WordIndex {
 
   /** Resolves when the index has all messages of ended turns that there are now. */
   fill(): Promise<void> {
-    this.#filling ??= this.#fill()
-      .catch((error: unknown) => this.#source.log.error({ err: error }, 'the word index could not be filled'))
-      .finally(() => {
-        this.#filling = undefined;
-      });
-    return this.#filling;
+    return this.#filling.run();
   }
 
-  async close(): Promise<void> {
-    await this.#filling;
+  close(): Promise<void> {
+    return this.#filling.settled();
   }
 
   async #fill(): Promise<void> {
