@@ -1,36 +1,23 @@
-// Under a policy that names what can be read a command sees that, what it may write, and what programs need.
-
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readPatterns } from '../../../src/sandbox/pattern.ts';
 import type { SandboxPolicy } from '../../../src/sandbox/policy.ts';
-import { wrapCommand } from '../../../src/sandbox/wrap.ts';
-import { trySandbox } from '../../harness/sandbox.ts';
+import { fileAt, runConfined, sandboxTool, workspaceAtHome } from '../../harness/sandbox.ts';
 
-const state = await trySandbox();
-if (!state.isAvailable) console.warn(`SKIPPED, no sandbox here: ${state.reason}; ${state.advice}`);
-const tool = state.isAvailable ? state.tool : undefined;
+const tool = await sandboxTool();
 
 let base: string;
 let workspace: string;
 
 beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(homedir(), '.heddle-test-')));
-  workspace = join(base, 'workspace');
-  mkdirSync(workspace);
+  ({ base, workspace } = workspaceAtHome());
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-function file(name: string, text = 'the key'): string {
-  const path = join(base, name);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  return path;
-}
+const file = (name: string, text = 'the key') => fileAt(join(base, name), text);
 
 async function run(script: string, paths: readonly string[], changes: Partial<SandboxPolicy> = {}): Promise<string> {
   const policy: SandboxPolicy = {
@@ -39,15 +26,7 @@ async function run(script: string, paths: readonly string[], changes: Partial<Sa
     readable: { paths, isMinimal: true },
     ...changes,
   };
-  const request = { argv: ['/bin/sh', '-c', script] as [string, ...string[]], cwd: workspace };
-  const { argv, release } = await wrapCommand(policy, request, tool!);
-  const [program, ...rest] = argv;
-  return new Promise((resolve) => {
-    execFile(program, rest, { cwd: workspace, env: { PATH: process.env.PATH ?? '' } }, (_error, out, err) => {
-      release();
-      resolve(out + err);
-    });
-  });
+  return (await runConfined(tool!, policy, ['/bin/sh', script, workspace])).text;
 }
 
 const refused = (why: RegExp) => ({ kind: 'forbidden', message: expect.stringMatching(why) });

@@ -1,6 +1,6 @@
 // What a confined command can do, tried for real: each attempt runs under bwrap and the host is looked at afterwards.
 
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,26 +13,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PROTECTED_NAMES, type SandboxPolicy } from '../../../src/sandbox/policy.ts';
 import { createSandboxProbe } from '../../../src/sandbox/probe.ts';
 import { wrapCommand } from '../../../src/sandbox/wrap.ts';
-import { trySandbox } from '../../harness/sandbox.ts';
+import { runConfined, sandboxTool, trySandbox, workspaceAtHome } from '../../harness/sandbox.ts';
 
-const state = await trySandbox();
-if (!state.isAvailable) console.warn(`SKIPPED, no sandbox here: ${state.reason}; ${state.advice}`);
-const tool = state.isAvailable ? state.tool : undefined;
+const tool = await sandboxTool();
 
 let base: string;
 let workspace: string;
 let policy: SandboxPolicy;
 
 beforeEach(() => {
-  // Not in the folder for temporary files, which is private to each command anyway.
-  base = realpathSync(mkdtempSync(join(homedir(), '.heddle-test-')));
-  workspace = join(base, 'workspace');
+  ({ base, workspace } = workspaceAtHome());
   mkdirSync(join(workspace, '.git', 'hooks'), { recursive: true });
   policy = {
     mode: 'workspace-write',
@@ -47,22 +43,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-interface Ran {
-  readonly code: number;
-  readonly text: string;
-}
-
-async function run(script: string, changes: Partial<SandboxPolicy> = {}, cwd = workspace): Promise<Ran> {
-  const argv = ['/bin/bash', '-c', script] as const;
-  const { argv: wrapped, release } = await wrapCommand({ ...policy, ...changes }, { argv: [...argv], cwd }, tool!);
-  const [program, ...rest] = wrapped;
-  return new Promise((resolve) => {
-    execFile(program, rest, { cwd, env: { PATH: process.env.PATH ?? '', HOME: base } }, (error, out, err) => {
-      release();
-      resolve({ code: error ? Number(error.code ?? -1) : 0, text: out + err });
-    });
-  });
-}
+const run = (script: string, changes: Partial<SandboxPolicy> = {}, cwd = workspace) =>
+  runConfined(tool!, { ...policy, ...changes }, ['/bin/bash', script, cwd], { HOME: base });
 
 describe.skipIf(!tool)('a confined command', () => {
   it('writes its workspace and keeps its exit code', async () => {
