@@ -13,9 +13,9 @@ import { AppError } from '../../../src/base/errors.ts';
 import { Config } from '../../../src/config/schema.ts';
 import { handshakeHandlers } from '../../../src/handshake/handlers.ts';
 import { Peer } from '../../../src/rpc/peer.ts';
-import { Router } from '../../../src/rpc/router.ts';
 import { Sessions } from '../../../src/rpc/session.ts';
 import { memoryPair } from '../../../src/transports/memory.ts';
+import { routerOf } from '../../harness/served-routes.ts';
 
 const SECRET = 'sk-marker-0123456789';
 const log = pino({ level: 'silent' });
@@ -37,13 +37,7 @@ async function connect(config: () => Promise<Config> = async () => Config().pars
     ...handshakeHandlers({ settingsOf: () => ({}), sessions, version: '0', dataDirectory: folder }),
     ...accountHandlers({ keys, sessions, config, installationId: () => installationId(folder) }),
   ];
-  const router = new Router(routes, {
-    log,
-    validatesResults: true,
-    ledgerOf: () => {
-      throw new Error('no ledger here');
-    },
-  });
+  const router = routerOf(routes);
   const [ours, theirs] = memoryPair();
   router.serve(ours, localPrincipal);
   const notices: unknown[] = [];

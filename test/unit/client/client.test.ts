@@ -7,25 +7,7 @@ import { agentMessageDelta } from '../../../src/threads/notifications.ts';
 import { threadUnsubscribe } from '../../../src/threads/thread-methods.ts';
 import type { Connection } from '../../../src/transports/connection.ts';
 import { memoryPair } from '../../../src/transports/memory.ts';
-
-const SERVER = {
-  userAgent: 'x/0.171.0 ',
-  codexHome: '/data',
-  platformFamily: 'unix',
-  platformOs: 'linux',
-  server: {
-    name: 'heddle',
-    version: '1',
-    limits: {
-      frameBytesBeforeInitialize: 1,
-      frameBytes: 1,
-      requestsInFlight: 1,
-      requestBytesInFlight: 1,
-      outboxBytes: 1,
-    },
-    features: [],
-  },
-};
+import { SERVER } from '../../harness/hostile-server.ts';
 
 interface Frame {
   readonly id?: number;

@@ -3,7 +3,6 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Model } from '../../../src/agent/backend.ts';
 import { modelHandlers } from '../../../src/agent/handlers.ts';
@@ -14,11 +13,8 @@ import { configHandlers, configWarningOf } from '../../../src/config/handlers.ts
 import { createConfigSource } from '../../../src/config/load.ts';
 import { configWarning } from '../../../src/config/methods.ts';
 import { type Requirements, readRequirements } from '../../../src/config/requirements.ts';
-import { Peer } from '../../../src/rpc/peer.ts';
-import { Router } from '../../../src/rpc/router.ts';
-import { memoryPair } from '../../../src/transports/memory.ts';
+import { serveRoutes } from '../../harness/served-routes.ts';
 
-const log = pino({ level: 'silent' });
 const SECRET = 'marker-0123456789';
 const remotePrincipal: Principal = {
   tenant: 'local',
@@ -63,19 +59,8 @@ function connect(principal: Principal = localPrincipal, models: readonly Model[]
     ...permissionProfileHandlers({ mayLookInto: async () => true, config: source, cwd: '/server' }),
     ...modelHandlers({ models: async () => models, config: source }),
   ];
-  const router = new Router(routes, {
-    log,
-    validatesResults: true,
-    ledgerOf: () => {
-      throw new Error('no ledger here');
-    },
-  });
-  const [ours, theirs] = memoryPair();
-  const session = router.serve(ours, principal);
-  session.initialized({ name: 'test', title: null, version: '1', experimentalApi: true, optOut: new Set() });
-  const peer = new Peer(theirs, { request: () => {}, notification: () => {}, isStop: () => false }, { log });
-  void peer.run();
-  return (method: string, params: object = {}) => peer.call(method, params) as Promise<Record<string, unknown>>;
+  const served = serveRoutes(routes, principal);
+  return (method: string, params: object = {}) => served(method, params) as Promise<Record<string, unknown>>;
 }
 
 const CONFIG = `

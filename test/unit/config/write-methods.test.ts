@@ -17,16 +17,12 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { localPrincipal, type Principal } from '../../../src/auth/principal.ts';
 import { configHandlers } from '../../../src/config/handlers.ts';
 import { createConfigSource } from '../../../src/config/load.ts';
-import { Peer } from '../../../src/rpc/peer.ts';
-import { Router } from '../../../src/rpc/router.ts';
-import { memoryPair } from '../../../src/transports/memory.ts';
+import { serveRoutes } from '../../harness/served-routes.ts';
 
-const log = pino({ level: 'silent' });
 let folder: string;
 let file: string;
 beforeEach(async () => {
@@ -55,19 +51,8 @@ function connect(principal: Principal = localPrincipal, flags: readonly string[]
     cwd: folder,
     loadedThreads: () => ['t'],
   });
-  const router = new Router(routes, {
-    log,
-    validatesResults: true,
-    ledgerOf: () => {
-      throw new Error('no ledger here');
-    },
-  });
-  const [ours, theirs] = memoryPair();
-  const session = router.serve(ours, principal);
-  session.initialized({ name: 'test', title: null, version: '1', experimentalApi: true, optOut: new Set() });
-  const peer = new Peer(theirs, { request: () => {}, notification: () => {}, isStop: () => false }, { log });
-  void peer.run();
-  const call = (method: string, params: object) => peer.call(method, params) as Promise<Answer>;
+  const served = serveRoutes(routes, principal);
+  const call = (method: string, params: object) => served(method, params) as Promise<Answer>;
   const write = (keyPath: string, value: unknown, more: object = {}) =>
     call('config/value/write', { keyPath, value, mergeStrategy: 'replace', ...more });
   return { call, write };

@@ -6,10 +6,10 @@ import { localPrincipal } from '../../../src/auth/principal.ts';
 import { handshakeHandlers } from '../../../src/handshake/handlers.ts';
 import { initialize } from '../../../src/handshake/methods.ts';
 import { Peer } from '../../../src/rpc/peer.ts';
-import { Router } from '../../../src/rpc/router.ts';
 import { type Session, Sessions } from '../../../src/rpc/session.ts';
 import { FRAME_LIMIT } from '../../../src/transports/connection.ts';
 import { memoryPair } from '../../../src/transports/memory.ts';
+import { routerOf } from '../../harness/served-routes.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -33,13 +33,7 @@ function start() {
     settingsOf: (flags) => ({ flags }),
     onInitialized,
   });
-  const router = new Router(routes, {
-    log,
-    validatesResults: true,
-    ledgerOf: () => {
-      throw new Error('no ledger here');
-    },
-  });
+  const router = routerOf(routes);
   const [ours, theirs] = memoryPair();
   const limits: number[] = [];
   const limitFrames = ours.limitFrames.bind(ours);

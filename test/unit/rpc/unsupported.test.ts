@@ -1,30 +1,14 @@
 // Methods that are not there: refused by name and with a reason, after the checks that every method gets.
 
-import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { localPrincipal } from '../../../src/auth/principal.ts';
-import { Peer } from '../../../src/rpc/peer.ts';
-import { Router } from '../../../src/rpc/router.ts';
 import { EXPERIMENTAL_METHODS, PROTOCOL_METHODS, unsupportedRoutes } from '../../../src/rpc/unsupported.ts';
-import { memoryPair } from '../../../src/transports/memory.ts';
-
-const log = pino({ level: 'silent' });
+import { serveRoutes } from '../../harness/served-routes.ts';
 
 function connect(experimentalApi: boolean) {
-  const router = new Router(unsupportedRoutes(new Set(['thread/start'])), {
-    log,
-    validatesResults: true,
-    ledgerOf: () => {
-      throw new Error('no ledger here');
-    },
-  });
-  const [ours, theirs] = memoryPair();
-  const session = router.serve(ours, localPrincipal);
-  session.initialized({ name: 'test', title: null, version: '1', experimentalApi, optOut: new Set() });
-  const peer = new Peer(theirs, { request: () => {}, notification: () => {}, isStop: () => false }, { log });
-  void peer.run();
+  const call = serveRoutes(unsupportedRoutes(new Set(['thread/start'])), localPrincipal, experimentalApi);
   return (method: string, params?: unknown) =>
-    peer.call(method, params).then(
+    call(method, params).then(
       () => 'answered',
       (error: Error & { data: object }) => ({ message: error.message, data: error.data }),
     );
