@@ -143,6 +143,13 @@ function startError(error: unknown, program: string): AppError {
   const code = codeOf(error);
   if (code === 'ENOENT')
     return new AppError('notFound', `cannot start ${program}: its interpreter is missing`, { program });
+  // What a smaller stack leaves room for is less than what is let through before.
+  if (code === 'E2BIG')
+    return new AppError(
+      'invalid',
+      `cannot start ${program}: too much to start a program with, says the system (E2BIG)`,
+      { program },
+    );
   if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM')
     return new AppError('unavailable', `cannot start ${program}: ${code}`, { program }, { cause: error });
   return new AppError('invalid', `cannot start ${program}: ${messageOf(error)}`, { program }, { cause: error });

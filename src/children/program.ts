@@ -4,6 +4,23 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { AppError, codeOf } from '../base/errors.ts';
+import { checkStartSize } from './start-size.ts';
+
+/** Of a search path; all of them may have to be looked into at once. */
+const MAX_FOLDERS = 1024;
+
+interface Start {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The file to start. Rejects as *notFound* or *invalid* what cannot be started. */
+export async function checkedProgram({ argv, cwd, env }: Start): Promise<string> {
+  checkStartSize({ argv, env });
+  await checkFolder(cwd);
+  return findProgram(argv[0], cwd, env.PATH);
+}
 
 /** Rejects as *notFound* when the folder is missing and as *invalid* when it cannot be one to work in. */
 export async function checkFolder(cwd: string): Promise<void> {
@@ -35,7 +52,7 @@ export async function findProgram(name: string, cwd: string, searchPath: string 
     throw new AppError('invalid', 'program name is empty or holds a NUL character');
   const candidates = name.includes('/')
     ? [resolve(cwd, name)]
-    : (searchPath ?? '/usr/bin:/bin').split(delimiter).map((folder) => join(resolve(cwd, folder), name));
+    : foldersOf(searchPath).map((folder) => join(resolve(cwd, folder), name));
   let unusable: string | undefined;
   for (const candidate of candidates) {
     const kind = inspect(candidate);
@@ -44,6 +61,13 @@ export async function findProgram(name: string, cwd: string, searchPath: string 
   }
   if (unusable !== undefined) throw new AppError('invalid', `not an executable file: ${unusable}`, { path: unusable });
   throw new AppError('notFound', `program not found: ${name}`, { program: name });
+}
+
+/** Each once. */
+function foldersOf(searchPath: string | undefined): readonly string[] {
+  const folders = [...new Set((searchPath ?? '/usr/bin:/bin').split(delimiter))];
+  if (folders.length <= MAX_FOLDERS) return folders;
+  throw new AppError('invalid', `PATH names more than ${MAX_FOLDERS} folders`);
 }
 
 /** Without a trip to another thread for each folder of the path: that would cost as much as the start. */

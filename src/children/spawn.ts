@@ -10,7 +10,7 @@ import { type ChildExit, type Launched, launch } from './launch.ts';
 import { createLimitMark } from './limit.ts';
 import { createMarks } from './marks.ts';
 import { createPipeMaker, type Pipe } from './pipe.ts';
-import { checkFolder, findProgram } from './program.ts';
+import { checkedProgram, findProgram } from './program.ts';
 import { createSharedLook, type LookFor } from './shared-look.ts';
 import { createSweeper } from './sweep.ts';
 import { Terminal, type TerminalSize } from './terminal.ts';
@@ -144,7 +144,7 @@ export function createChildren(log: Log = silentLog()): Children {
 
   async function start(spec: ChildSpec, signal: AbortSignal): Promise<Child> {
     throwIfAborted(signal);
-    const file = await checked(spec);
+    const file = await checkedProgram(spec);
     const { pipes, release } = await pipeMaker.open([
       'out',
       ...(spec.output === 'split' ? (['out'] as const) : []),
@@ -195,7 +195,7 @@ export function createChildren(log: Log = silentLog()): Children {
 
   async function startOnTerminal(spec: TerminalSpec, signal: AbortSignal): Promise<TerminalChild> {
     throwIfAborted(signal);
-    await checked(spec);
+    await checkedProgram(spec);
     const file = await terminalTaker();
     const mark = newMark(signal);
     const terminal = new Terminal(spec.size, () => covered.delete(terminal.master));
@@ -237,12 +237,6 @@ export function createChildren(log: Log = silentLog()): Children {
     await Promise.all([watchdog.close(), pipeMaker.close()]);
   });
   return { start, startOnTerminal, close };
-}
-
-/** The file to start. */
-async function checked({ argv, cwd, env }: ProgramSpec): Promise<string> {
-  await checkFolder(cwd);
-  return findProgram(argv[0], cwd, env.PATH);
 }
 
 async function terminalTaker(): Promise<string> {

@@ -34,6 +34,23 @@ export function freeJson<T extends z.ZodType>(inner: T, maxCharacters = 1024 * 1
   });
 }
 
+/** A list or record of so many members at most; of a larger one none is looked at. */
+export function atMost<T extends z.ZodType<object, object>>(inner: T, most: number) {
+  return z.preprocess((value: z.input<T>, context) => {
+    if (hasMoreThan(value, most)) context.addIssue({ code: 'custom', message: `more than ${most} are given` });
+    return value;
+  }, inner);
+}
+
+/** Counts no further than that. False for what has no members. */
+export function hasMoreThan(value: unknown, most: number): boolean {
+  if (Array.isArray(value)) return value.length > most;
+  if (typeof value !== 'object' || value === null) return false;
+  let count = 0;
+  for (const _ in value) if (++count > most) return true;
+  return false;
+}
+
 function problemOf(value: unknown, maxCharacters: number): string | undefined {
   if (isDeeperThan(value, MAX_LEVELS)) return `nested deeper than ${MAX_LEVELS} levels`;
   const text = JSON.stringify(value) as string | undefined;

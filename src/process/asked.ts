@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Principal } from '../auth/principal.ts';
 import { AppError } from '../base/errors.ts';
 import { childEnvironment } from '../children/environment.ts';
+import { checkStartSize } from '../children/start-size.ts';
 import type { TerminalSize } from '../children/terminal.ts';
 import type { IsBelow } from '../config/ceiling.ts';
 import type { ConfigSource } from '../config/load.ts';
@@ -101,6 +102,7 @@ export function inputOf(
 
 function checkProgram(params: ProgramParams, method: string): void {
   if (params.command.length === 0) throw invalid('command must not be empty');
+  checkStartSize({ argv: params.command, env: params.env ?? {} });
   if (isGiven(params.timeoutMs) && params.timeoutMs < 0)
     throw invalid(`${method} timeoutMs must be non-negative, got ${params.timeoutMs}`);
   if (!params.size) return;

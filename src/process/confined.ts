@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { AppError } from '../base/errors.ts';
-import { checkFolder, findProgram } from '../children/program.ts';
+import { checkedProgram } from '../children/program.ts';
 import type { Started } from '../children/spawn.ts';
 import type { Doors } from '../sandbox/doors.ts';
 import { isSandboxed, type SandboxPolicy } from '../sandbox/policy.ts';
@@ -54,8 +54,7 @@ export async function confined(
       sandbox: 'unavailable',
     });
   // Asked here too, since the sandbox program would tell it in words of its own.
-  await checkFolder(cwd);
-  await findProgram(argv[0], cwd, env.PATH);
+  await checkedProgram({ argv, cwd, env });
   const sideChannel = state.tool.kind === 'bwrap' && !hasTerminal;
   const request = {
     argv,

@@ -2,13 +2,14 @@
 
 import { z } from 'zod';
 import { SandboxPolicy } from '../model/policy.ts';
-import { optional, schema } from '../model/schema.ts';
+import { atMost, optional, schema } from '../model/schema.ts';
+import { MAX_ARGUMENTS, MAX_VARIABLES } from '../model/start-bounds.ts';
 import { notification, request, unqueued } from '../rpc/declare.ts';
 
 /** In character cells. */
 const Size = schema(() => z.object({ rows: z.int().min(0).max(65_535), cols: z.int().min(0).max(65_535) }));
 /** Changes to the environment; null takes a variable away. */
-const Environment = schema(() => z.record(z.string(), z.string().nullish()));
+const Environment = schema(() => atMost(z.record(z.string(), z.string().nullish()), MAX_VARIABLES));
 const Empty = schema(() => z.object({}));
 const OutputStream = schema(() => z.enum(['stdout', 'stderr']));
 
@@ -17,7 +18,7 @@ const Name = schema(() => z.string().max(1024));
 
 /** What both ways to start a program share. */
 const program = () => ({
-  command: z.array(z.string()),
+  command: atMost(z.array(z.string()), MAX_ARGUMENTS),
   tty: z.boolean().default(false),
   streamStdin: z.boolean().default(false),
   streamStdoutStderr: z.boolean().default(false),

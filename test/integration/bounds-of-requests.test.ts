@@ -20,6 +20,9 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => `/nowhe
 const long = 'x'.repeat(10_000);
 const marks = Array.from({ length: 20_001 }, () => ({ byteRange: { start: 0, end: 1 } }));
 
+const variables = (count: number) => Object.fromEntries(many(count).map((value, at) => [`V${at}`, value]));
+const spawned = { processHandle: 'one', cwd: '/', command: ['true'] };
+
 test.each<[string, string, () => object]>([
   ['folders of hooks', 'hooks/list', () => ({ cwds: many(257) })],
   ['folders of skills', 'skills/list', () => ({ cwds: many(257) })],
@@ -48,6 +51,13 @@ test.each<[string, string, () => object]>([
   ['letters of a model', 'thread/settings/update', () => ({ threadId, model: long })],
   ['letters of a message id', 'turn/start', () => ({ threadId, input: text('say x'), clientUserMessageId: long })],
   ['a NUL in a folder', 'thread/start', () => ({ cwd: '/nowhere/\0x' })],
+  ['variables', 'command/exec', () => ({ command: ['true'], env: variables(4_097) })],
+  ['variables of a process', 'process/spawn', () => ({ ...spawned, env: variables(200_000) })],
+  ['arguments', 'command/exec', () => ({ command: ['true', ...Array.from({ length: 233_017 }, () => '')] })],
+  ['letters of an argument', 'process/spawn', () => ({ ...spawned, command: ['true', 'x'.repeat(131_072)] })],
+  ['letters of a variable', 'command/exec', () => ({ command: ['true'], env: { V: 'x'.repeat(131_070) } })],
+  ['bytes for a program', 'command/exec', () => ({ command: ['true', ...Array.from({ length: 250 }, () => long)] })],
+  ['folders of a PATH', 'process/spawn', () => ({ ...spawned, env: { PATH: many(1_025).join(':') } })],
 ])('too many %s', async (_what, method, params) => {
   expect((await client.refusal(method, params())).code).toBe(-32602);
 });
@@ -65,4 +75,16 @@ test.each<[string, (path: string) => object]>([
 ])('%s of a path of very many slashes keeps nobody waiting', async (method, params) => {
   const path = `${workspace}${'/'.repeat(500_000)}missing`;
   await client.refusal(method, params(path));
+});
+
+test('a program gets all that the bounds allow, and a refusal names the bound', async () => {
+  const bare = { sandboxPolicy: { type: 'dangerFullAccess' } };
+  const env = { ...variables(4_095), V: 'x'.repeat(131_069) };
+  const counted = { ...bare, command: ['sh', '-c', 'echo $#; env | grep -c ^V', 'sh', ...many(50_000)], env };
+  expect(await client.request('command/exec', counted)).toMatchObject({ exitCode: 0, stdout: '50000\n4096\n' });
+  const refusal = async (more: object) =>
+    (await client.refusal('command/exec', { command: ['true'], ...more })).message;
+  expect(await refusal({ env: variables(4_097) })).toContain('env: more than 4096');
+  expect(await refusal({ command: ['true', 'x'.repeat(131_072)] })).toContain('argument 1 has more than 131072 bytes');
+  expect(await refusal({ env: { V: 'x'.repeat(131_072) } })).toContain('variable V has more than 131072 bytes');
 });
