@@ -6,13 +6,14 @@ import type { ThreadId, TurnId } from '../model/ids.ts';
 import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { mayTakeTurns, placeOf, visit } from './entrance.ts';
-import { type Asking, createApprovals, terminalAsking } from './exec-approval.ts';
+import { createApprovals } from './exec-approval.ts';
 import { checkDoor, type Door, type DoorOptions, openDoor } from './exec-door.ts';
 import { type ExecOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { followTurn } from './follow-turn.ts';
 import { flagsTo } from './running-server.ts';
 import { paintFor } from './terminal.ts';
+import { type TerminalAsking, terminalAsking } from './terminal-asking.ts';
 import { everyItem, linesOf } from './threads-work.ts';
 
 export interface ChatOptions extends DoorOptions {
@@ -68,7 +69,7 @@ async function enter(client: Client, options: ChatOptions, door: Door, output: E
 }
 
 interface Room {
-  readonly terminal: Asking;
+  readonly terminal: TerminalAsking;
   readonly output: ExecOutput;
   readonly interrupts: Interrupts;
 }
@@ -88,7 +89,7 @@ async function converse(client: Client, threadId: ThreadId, room: Room): Promise
   while (!over.signal.aborted) {
     const line = await interrupts.during(
       () => over.abort(),
-      () => terminal.prompt(PROMPT, over.signal).catch(() => undefined),
+      () => terminal.line(PROMPT, over.signal).catch(() => undefined),
     );
     if (line === undefined || line.trim() === '/quit') break;
     if (line.trim() === '') continue;

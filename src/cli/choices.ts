@@ -3,9 +3,9 @@
 import type { z } from 'zod';
 import { WireDecision } from '../approvals/requests.ts';
 import { displayCommand } from '../children/shell-quote.ts';
-import type { Asking } from './exec-approval.ts';
 import type { Question } from './questions.ts';
 import { folded, visible } from './terminal.ts';
+import type { Asking } from './terminal-asking.ts';
 
 /** `acceptAlways`: the tool is not asked about any more. */
 export type Decision = z.output<ReturnType<typeof WireDecision>> | 'acceptAlways';

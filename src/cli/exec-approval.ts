@@ -1,6 +1,5 @@
 // How `heddle exec` answers when something needs approval: a person at the terminal decides, or nobody is there and it is no.
 
-import { createInterface } from 'node:readline/promises';
 import {
   commandApproval,
   elicitationRequest,
@@ -8,6 +7,7 @@ import {
   permissionsApproval,
   userInputRequest,
 } from '../approvals/requests.ts';
+import { throwIfAborted } from '../base/signals.ts';
 import type { Answer } from '../client/questions.ts';
 import type { Result } from '../rpc/declare.ts';
 import { choicesOf, choiceTyped, type Decision, promptOf } from './choices.ts';
@@ -15,18 +15,12 @@ import type { ExecOutput } from './exec-output.ts';
 import { fillIn } from './form-asking.ts';
 import { elicitationAnswerOf, grantOf, type Question, questionOf } from './questions.ts';
 import { visible } from './terminal.ts';
+import type { Asking } from './terminal-asking.ts';
 
 export interface Approvals {
   readonly answers: Readonly<Record<string, Answer>>;
   /** Whether anything was refused. */
   readonly hasRefused: () => boolean;
-}
-
-export interface Asking {
-  /** Resolves with what the person typed; rejects when nothing more will be typed, or on abort. */
-  prompt(text: string, signal: AbortSignal): Promise<string>;
-  /** Of the terminal, in characters. */
-  readonly width: number;
 }
 
 /** `asking` undefined: every question is declined. Questions are asked one after the other. */
@@ -38,9 +32,20 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     output.note(`declined, because nobody is here to ask: ${question.about}`, 'yellow');
     return 'decline';
   };
-  const inTurn = <T>(work: () => Promise<T>, otherwise: T): Promise<T> => {
-    const turn = before.then(work).catch(() => otherwise);
-    before = turn;
+  /** Rejects as `work` does. What has lapsed while it waited is not shown any more. */
+  const queued = <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+    const last = before;
+    const show = async (): Promise<T> => {
+      await last;
+      throwIfAborted(signal);
+      return work().catch((error: unknown) => {
+        if (signal.aborted)
+          output.note('this is not asked any more: it was answered elsewhere, or has lapsed', 'yellow');
+        throw error;
+      });
+    };
+    const turn = asking ? asking.apart(show) : show();
+    before = turn.catch(() => {});
     return turn;
   };
   const noted = <T>(said: T, decision: unknown, signal: AbortSignal): T => {
@@ -48,16 +53,16 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     return said;
   };
   const answer = async (question: Question, signal: AbortSignal): Promise<Decision> => {
-    const decision = await inTurn<Decision>(() => decide(question, signal), 'decline');
+    const decision = await queued(() => decide(question, signal), signal).catch((): Decision => 'decline');
     return noted(decision, decision, signal);
   };
   const elicited: Answer = async (params, signal) => {
     const question = questionOf(elicitationRequest.method, params);
-    const said = await inTurn(async () => {
+    const said = await queued(async () => {
       const decision = await decide(question, signal);
       const isFilledIn = decision === 'accept' && question.form && asking;
       return isFilledIn ? fillIn(question.form, asking, output, signal) : elicitationAnswerOf(decision);
-    }, elicitationAnswerOf('decline'));
+    }, signal).catch(() => elicitationAnswerOf('decline'));
     return noted(said, said.action, signal);
   };
   const consent =
@@ -71,11 +76,7 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     [elicitationRequest.method]: elicited,
   };
   if (asking === undefined) return { answers, hasRefused: () => hasRefused };
-  const inWords: Answer = async (params, signal) => {
-    const turn = before.then(() => askInWords(params, asking, output, signal));
-    before = turn.catch(() => {});
-    return turn;
-  };
+  const inWords: Answer = (params, signal) => queued(() => askInWords(params, asking, output, signal), signal);
   return { answers: { ...answers, [userInputRequest.method]: inWords }, hasRefused: () => hasRefused };
 }
 
@@ -103,28 +104,4 @@ async function ask(question: Question, asking: Asking, output: ExecOutput, signa
     const chosen = choiceTyped(choices, await asking.prompt(prompt, signal));
     if (chosen) return chosen.decision;
   }
-}
-
-const DEFAULT_WIDTH = 80;
-const NARROWEST = 20;
-
-/** The terminal of this process, or undefined where there is none to ask on. Ctrl-C there is Ctrl-C to the process. */
-export function terminalAsking(): Asking | undefined {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
-  return {
-    get width() {
-      return Math.max(NARROWEST, Math.min(process.stderr.columns || DEFAULT_WIDTH, DEFAULT_WIDTH));
-    },
-    async prompt(text, signal) {
-      const lines = createInterface({ input: process.stdin, output: process.stderr });
-      const over = new AbortController();
-      lines.once('close', () => over.abort());
-      lines.on('SIGINT', () => process.emit('SIGINT'));
-      try {
-        return await lines.question(text, { signal: AbortSignal.any([signal, over.signal]) });
-      } finally {
-        lines.close();
-      }
-    },
-  };
 }

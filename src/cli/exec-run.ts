@@ -9,11 +9,12 @@ import type { Turn } from '../model/turn.ts';
 import { threadResume, threadStart } from '../threads/thread-methods.ts';
 import { turnInterrupt, turnStart } from '../threads/turn-methods.ts';
 import { mayTakeTurns, placeOf, visit } from './entrance.ts';
-import { type Approvals, createApprovals, terminalAsking } from './exec-approval.ts';
+import { type Approvals, createApprovals } from './exec-approval.ts';
 import { checkDoor, type Door, type DoorOptions, isSameMachine, openDoor } from './exec-door.ts';
 import { type ExecOutput, jsonOutput, PlainOutput } from './exec-output.ts';
 import { EXIT, type ExitCode, wordsOf } from './exit-codes.ts';
 import { followTurn } from './follow-turn.ts';
+import { terminalAsking } from './terminal-asking.ts';
 
 export interface ExecOptions extends DoorOptions {
   /** `-` or nothing: it comes from standard input. */

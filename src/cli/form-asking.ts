@@ -5,10 +5,10 @@ import { type Field, fieldsOf } from '../approvals/form.ts';
 import type { ElicitationAnswer } from '../approvals/requests.ts';
 import type { ElicitationForm, ElicitationValue } from '../model/elicitation.ts';
 import { type Choice, choiceTyped, promptOf } from './choices.ts';
-import type { Asking } from './exec-approval.ts';
 import type { ExecOutput } from './exec-output.ts';
 import { optionLines, shownValue, valueTyped } from './form-words.ts';
 import { folded, visible } from './terminal.ts';
+import type { Asking } from './terminal-asking.ts';
 
 type Filled = ReadonlyMap<Field, ElicitationValue>;
 type Decision = 'accept' | 'again' | 'decline' | 'cancel';

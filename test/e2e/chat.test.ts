@@ -93,6 +93,28 @@ test('a form of an MCP server is filled in field by field, and an address is sho
   expect(results).toEqual([{ action: 'accept', content: { name: 'Ann', age: 3 } }, { action: 'cancel' }]);
 });
 
+test('questions that come while a line is typed put it away, and give it back when all are answered', async () => {
+  const data = scratch();
+  const forms = { command: process.execPath, args: [MCP_SERVER, 'asks'], required: true };
+  writeFileSync(join(data, 'config.yaml'), JSON.stringify({ mcp_servers: { forms } }));
+  const chat = chatOn(data);
+  await chat.shown(PROMPT);
+  const sign = join(data, 'sign');
+  chat.type(`call mcp__forms__ask-at-a-sign ${JSON.stringify({ file: sign })}\r`);
+  await chat.shown(/Done\.\r\n> $/);
+  chat.type('say half a');
+  await chat.shown(/say half a$/);
+  writeFileSync(sign, '');
+  await chat.shown(/^\r+\n\r+\nThe MCP server forms asks:\r\n {4}First\?[\s\S]*: $/);
+  chat.type('y\r');
+  const rest = await chat.shown(/Third\?[\s\S]*: $/);
+  expect(rest).not.toContain('> ');
+  chat.type('n\r');
+  await chat.shown(/> say half a$/);
+  chat.type(' line\r');
+  await chat.shown(/\r\nhalf a line\r\n[\s\S]*> $/);
+});
+
 test('Ctrl-C stops what runs, and ends the conversation where nothing does', async () => {
   const chat = chatOn(scratch());
   await chat.shown(PROMPT);

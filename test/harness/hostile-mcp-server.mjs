@@ -1,7 +1,7 @@
 // An MCP server of the worst kind, over stdio and without a library; its argument says how it behaves.
 
 import { spawn } from 'node:child_process';
-import { closeSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const manner = process.argv[2] ?? 'good';
@@ -34,7 +34,9 @@ const TOOLS = {
   grows: [tool('first')],
   visits: [tool('visit'), tool('finish'), tool('die'), tool('visit-script')],
   asks: [
-    ...['ask-and-die', 'ask-deaf', 'ask', 'ask-nobody', 'ask-and-withdraw', 'withdraw'].map((name) => tool(name)),
+    ...['ask-and-die', 'ask-deaf', 'ask', 'ask-nobody', 'ask-at-a-sign', 'ask-and-withdraw', 'withdraw'].map((name) =>
+      tool(name),
+    ),
     tool('write', { annotations: { destructiveHint: true } }),
   ],
 };
@@ -114,6 +116,21 @@ const CALLS = {
   // When it asks, nobody waits for anything of it.
   'ask-nobody': (_id, params) => {
     setTimeout(() => askFor(formOf(params), () => {}), 100);
+    return text('later');
+  },
+  // Three questions once a file is there; the second is taken back when the first is answered.
+  'ask-at-a-sign': (_id, params) => {
+    const look = setInterval(() => {
+      if (!existsSync(params.arguments.file)) return;
+      clearInterval(look);
+      const plain = (message) => ({ message, requestedSchema: { type: 'object', properties: {} } });
+      let second = '';
+      askFor(plain('First?'), () =>
+        say({ method: 'notifications/cancelled', params: { requestId: second, reason: 'no longer needed' } }),
+      );
+      second = askFor(plain('Second?'), () => {});
+      askFor(plain('Third?'), () => {});
+    }, 20);
     return text('later');
   },
   'ask-and-withdraw': (id, params) => {

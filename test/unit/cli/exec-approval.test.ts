@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { commandApproval, elicitationRequest, fileChangeApproval } from '../../../src/approvals/requests.ts';
-import { type Asking, createApprovals } from '../../../src/cli/exec-approval.ts';
+import { createApprovals } from '../../../src/cli/exec-approval.ts';
+import type { Asking } from '../../../src/cli/terminal-asking.ts';
 
 const QUESTION = {
   kind: 'command',
@@ -81,6 +82,7 @@ function stage(typed: readonly string[] | undefined, width = 80) {
   const left = [...(typed ?? [])];
   const asking: Asking = {
     width,
+    apart: (work) => work(),
     prompt: async (text) => {
       shown.push(...text.split('\n'));
       const next = left.shift();
@@ -353,4 +355,24 @@ test('a tool is not offered for longer than its question allows', async () => {
   const once = { ...TOOL_QUESTION, _meta: { ...TOOL_QUESTION._meta, persist: undefined } };
   expect(await answerServer(once)).toEqual({ action: 'accept', content: {} });
   expect(shown.join()).not.toMatch(/session|always/);
+});
+
+test('what has lapsed while it waited for its turn is not shown, and what lapses while it is shown is said to', async () => {
+  const { shown, answer, approvals } = stage([]);
+  const lapsed = AbortSignal.abort();
+  expect(await answer(QUESTION, lapsed)).toEqual({ decision: 'decline' });
+  expect(shown).toEqual([]);
+  const lapsing = new AbortController();
+  const asking: Asking = {
+    width: 80,
+    apart: (work) => work(),
+    prompt: async () => {
+      lapsing.abort();
+      throw new Error('aborted');
+    },
+  };
+  const output = { show: () => {}, note: (text: string) => void shown.push(text) };
+  await createApprovals(output, asking).answers[commandApproval.method]!(QUESTION, lapsing.signal);
+  expect(shown.at(-1)).toContain('not asked any more');
+  expect(approvals.hasRefused()).toBe(false);
 });
