@@ -42,11 +42,41 @@ const NEED_ROOT: ReadonlySet<string> = new Set([
   'thread/start',
 ]);
 
-/** As the configuration stands now. */
-export function barsOf({ principal }: Session, config: Config, backend: BackendName): readonly Bar[] {
-  const hasNoRoot = !principal.isLocal && config.remote.roots.length === 0;
-  return [...(hasNoRoot ? [NO_ROOT] : []), ...(backend === 'unavailable' ? [NO_BACKEND] : [])];
+/** They change what is stored, and mean nothing for ephemeral threads. */
+const NEED_WRITES: ReadonlySet<string> = new Set([
+  'thread/archive',
+  'thread/attachment/add',
+  'thread/attachment/remove',
+  'thread/metadata/update',
+  'thread/name/set',
+  'thread/section/move',
+  'thread/unarchive',
+  'threadSection/create',
+  'threadSection/delete',
+  'threadSection/update',
+]);
+
+export interface Standing {
+  readonly backend: BackendName;
+  /** Why the history takes no writes. */
+  readonly shut: string | undefined;
 }
+
+/** As the configuration stands now. */
+export function barsOf({ principal }: Session, config: Config, { backend, shut }: Standing): readonly Bar[] {
+  const hasNoRoot = !principal.isLocal && config.remote.roots.length === 0;
+  return [
+    ...(hasNoRoot ? [NO_ROOT] : []),
+    ...(backend === 'unavailable' ? [NO_BACKEND] : []),
+    ...(shut === undefined ? [] : [noWrites(shut)]),
+  ];
+}
+
+const noWrites = (reason: string): Bar => ({
+  bars: (method) => NEED_WRITES.has(method),
+  by: { switch: 'history' },
+  reason,
+});
 
 const NO_ROOT: Bar = {
   bars: (method) => NEED_ROOT.has(method),

@@ -55,6 +55,7 @@ import { lifeHandlers } from './threads/life-handlers.ts';
 import { listHandlers } from './threads/list-handlers.ts';
 import { metadataHandlers } from './threads/metadata-handlers.ts';
 import { Notices } from './threads/notices.ts';
+import { warning } from './threads/notifications.ts';
 import { PendingApprovals } from './threads/pending-approvals.ts';
 import { policyHandlers } from './threads/policy-handlers.ts';
 import { queueHandlers } from './threads/queue-handlers.ts';
@@ -63,6 +64,7 @@ import { reviewHandlers } from './threads/review-handlers.ts';
 import { searchHandlers } from './threads/search-handlers.ts';
 import { sectionHandlers } from './threads/section-handlers.ts';
 import { shellHandlers } from './threads/shell-handlers.ts';
+import { shownEnded } from './threads/shown-ended.ts';
 import { createSubscribers } from './threads/subscriber.ts';
 import { terminalHandlers } from './threads/terminal-handlers.ts';
 import { threadHandlers } from './threads/thread-handlers.ts';
@@ -154,7 +156,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       systemFolder: join(dirname(options.requirements?.file ?? requirementsFile(process.platform)), 'skills'),
     });
     const registry = new ThreadRegistry({
-      history,
+      history: shownEnded(history),
       backend,
       notices: new Notices(sessions),
       clock,
@@ -197,6 +199,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       );
       told.tell(session);
       bounds.tell(session);
+      if (history.shut !== undefined) session.notify(warning, { threadId: null, message: history.shut });
       skills.begin();
     };
     const files = createFiles({
@@ -211,7 +214,8 @@ export async function createApp(options: AppOptions): Promise<App> {
     const routes: Route[] = [
       ...capabilityHandlers({
         routes: () => routes,
-        bars: async (session) => barsOf(session, await current(), backendName ?? 'unavailable'),
+        bars: async (session) =>
+          barsOf(session, await current(), { backend: backendName ?? 'unavailable', shut: history.shut }),
       }),
       ...handshakeHandlers({
         sessions,

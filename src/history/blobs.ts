@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { sha256 } from '../base/canonical.ts';
 import { AppError, codeOf, diskAdvice, messageOf } from '../base/errors.ts';
 import { newId } from '../model/ids.ts';
+import { refused } from './shut.ts';
 
 export interface Blobs {
   /**
@@ -71,6 +72,20 @@ export function openBlobs(directory: string): Blobs {
         if (codeOf(error) !== 'ENOENT') throw error;
       }
     },
+  };
+}
+
+/** Blobs in a directory that is only read. `shut`: why. */
+export function shutBlobs(directory: string, shut: string): Blobs {
+  return {
+    write: async () => {
+      throw refused(shut);
+    },
+    settle: () => {},
+    read: (hash) => readBlob(directory, hash),
+    readSync: (hash) => checked(hash, readTextSync(pathIn(directory, hash))),
+    mayDrop: async () => false,
+    drop: () => {},
   };
 }
 

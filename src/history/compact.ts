@@ -10,6 +10,7 @@ import { below, checkFormat, HIGHEST, keysOf } from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
 import { takePlace } from './migration.ts';
 import { blobsDirectory, RECORDS_FILE, recordsDirectory, recordsFile, renewalDirectory } from './places.ts';
+import { requireWritable } from './shut.ts';
 import { tenantsIn } from './threads-in.ts';
 
 export interface Compaction {
@@ -23,9 +24,11 @@ export interface Compaction {
 
 /**
  * Afterwards nothing of a deleted thread is below the data directory, unless damaged records leave a doubt. The caller owns
- * it. Cut off at any moment, the history is as it was or as it will be. Rejects as *unavailable* when another version wrote it.
+ * it. Cut off at any moment, the history is as it was or as it will be. Rejects as *unavailable* when another version wrote it
+ * or it may not be written.
  */
 export async function compactHistory(directory: string): Promise<Compaction> {
+  requireWritable(directory, 'it would be written anew');
   const before = (await stat(recordsFile(directory))).size;
   const rows = new LmdbRows(recordsDirectory(directory));
   let orphans: { readonly removed: number; readonly inDoubt: number };

@@ -14,6 +14,7 @@ import { Pace } from './pace.ts';
 import { RECORDS_FILE } from './places.ts';
 import { refusal, unreadable } from './refusal.ts';
 import { breathe, type Row, type Rows, type Scan, type Transfer } from './rows.ts';
+import { refused } from './shut.ts';
 
 type LmdbKey = (string | number)[];
 
@@ -26,6 +27,7 @@ const RAW_CHARACTERS = 4 * 1024 * 1024;
 
 export class LmdbRows implements Rows {
   readonly pace = new Pace();
+  readonly shut: string | undefined;
   readonly #root: RootDatabase<string, LmdbKey>;
   readonly #bytes: ByteRows;
   readonly #commits = new Commits(
@@ -37,11 +39,15 @@ export class LmdbRows implements Rows {
   #isOpen = true;
   #hasFailed = false;
 
-  /** Opens the environment in a directory that exists. One process writes; others open it with `readOnly`. */
-  constructor(directory: string, options: { readonly readOnly?: boolean } = {}) {
+  /**
+   * Opens the environment in a directory that exists. One process writes; others open it with `readOnly`, and who would write
+   * but may not with `shut`.
+   */
+  constructor(directory: string, options: { readonly readOnly?: boolean; readonly shut?: string } = {}) {
     const problem = headerProblem(join(directory, RECORDS_FILE));
     if (problem !== undefined) throw unreadable(directory, new Error(problem));
     this.#directory = directory;
+    this.shut = options.shut;
     this.#root = open<string, LmdbKey>({
       path: directory,
       encoding: 'string',
@@ -51,7 +57,7 @@ export class LmdbRows implements Rows {
       eventTurnBatching: false,
       maxDbs: 32,
       maxReaders: 512,
-      readOnly: options.readOnly ?? false,
+      readOnly: options.readOnly ?? options.shut !== undefined,
     });
     // Opening may write: not while a transaction is under way.
     this.#bytes = new ByteRows(this.#root);
@@ -217,6 +223,7 @@ export class LmdbRows implements Rows {
 
   async #write<T>(work: () => T, isPart: boolean): Promise<T> {
     this.#check(this.#takesWrites);
+    if (this.shut !== undefined) throw refused(this.shut);
     return this.#commits.run(work, isPart);
   }
 

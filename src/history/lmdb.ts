@@ -25,6 +25,7 @@ import {
   tablesKey,
 } from './keys.ts';
 import { formatOf, LmdbRows } from './lmdb-rows.ts';
+import { openShutHistory } from './lmdb-shut.ts';
 import { migrate } from './migration.ts';
 import { blobsDirectory, recordsDirectory, recordsFile } from './places.ts';
 import { noteClosing, noteOpening } from './probe.ts';
@@ -32,6 +33,7 @@ import { unreadable } from './read-only.ts';
 import { removeRows } from './removal.ts';
 import { applyRetention, type Retention } from './retention.ts';
 import type { Rows } from './rows.ts';
+import { requireWritable, shutOf } from './shut.ts';
 import type { History } from './store.ts';
 import { RowThreadStore } from './thread-store.ts';
 import { tenantsIn, threadsIn } from './threads-in.ts';
@@ -58,13 +60,15 @@ export interface LmdbHistory extends History {
 
 /**
  * Opens the history, makes it where there is none, and finishes removals that were cut off. Rejects as *unavailable* when a
- * newer program wrote it. Closing flushes.
+ * newer program wrote it. Where it may be read and not written it is opened for that, and says so. Closing flushes.
  *
  * A process that exits while appends are under way, by `process.exit` or an uncaught error, may hang in the database's own
  * exit and keep its locks: close first, or end it with SIGKILL, which costs nothing that was acknowledged.
  */
 export async function openLmdbHistory(options: LmdbHistoryOptions): Promise<LmdbHistory> {
   const { directory, log, clock = systemClock } = options;
+  const shut = shutOf(directory);
+  if (shut !== undefined) return { ...(await openShutHistory(options, shut)), rebuilt: Promise.resolve() };
   mkdirSync(recordsDirectory(directory), { recursive: true, mode: 0o700 });
   noteOpening(directory, Date.now());
   const rows = await openRows(directory);
@@ -181,6 +185,7 @@ function repeated(
 export async function openForImport(options: LmdbHistoryOptions, tenant: string) {
   const { directory, log } = options;
   checkTenant(tenant);
+  requireWritable(directory, 'what is taken in is written there');
   await (await openLmdbHistory(options)).close();
   const rows = await openRows(directory);
   const isRebuilding = () => spared(() => rows.get(tablesKey)) !== TABLES_VERSION;

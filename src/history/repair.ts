@@ -18,6 +18,7 @@ import { blobsDirectory, recordsDirectory } from './places.ts';
 import { type OpenedHistory, openReadOnly } from './read-only.ts';
 import { decode } from './records.ts';
 import type { Row } from './rows.ts';
+import { requireWritable } from './shut.ts';
 import { threadsIn } from './threads-in.ts';
 
 export interface Repair {
@@ -29,9 +30,10 @@ export interface Repair {
 /**
  * Puts records and long values that are damaged or missing back as the backup has them, where they fit into the chain, and
  * makes all tables anew. Nothing that is newer than the backup is touched. The caller owns the data directory. Rejects as
- * *unavailable* when another version wrote either.
+ * *unavailable* when another version wrote either, or the history may not be written.
  */
 export async function repairHistory(directory: string, backup: string, log: Log): Promise<Repair> {
+  requireWritable(directory, 'what is put back is written there');
   const whole = await openReadOnly(backup);
   try {
     const rows = new LmdbRows(recordsDirectory(directory));

@@ -44,6 +44,8 @@ export interface Transfer {
 }
 
 export interface Rows extends Closable {
+  /** Why nothing may be written, for people: whatever writes is rejected with it. Absent: it may. */
+  readonly shut?: string | undefined;
   /** Inside `write` it sees what this transaction has written, elsewhere what is on disk. Throws `DamagedRow`. */
   get(key: Key): string | undefined;
   scan(scan: Scan): Row[];

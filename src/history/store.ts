@@ -209,6 +209,8 @@ export interface OccurrencePage extends Page<Occurrence> {
 
 /** Opened for one tenant. A promise that resolves means: on disk. */
 export interface ThreadStore extends Closable {
+  /** Why nothing may be written, for people: what would write rejects as *unavailable* with it. Absent: it may. */
+  readonly shut?: string | undefined;
   /**
    * Begins a log with its `threadCreated`, accepted at `createdAtMs`; `first` follows it and is counted into the row that
    * `meta` begins. Rejects as *conflict* of kind `exists` if the id is taken. Gives the head.
@@ -280,6 +282,8 @@ export interface ThreadStore extends Closable {
 
 /** The store of all tenants: one data directory, one process. Closing flushes. */
 export interface History extends Closable {
+  /** As of its stores. */
+  readonly shut?: string | undefined;
   /** The same store for the same tenant; it closes with the history. Throws *invalid* for a name that cannot be a key. */
   forTenant(tenant: string): ThreadStore;
 }

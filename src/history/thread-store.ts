@@ -52,6 +52,7 @@ interface WorkOnTables {
 const NO_WORK: WorkOnTables = { isRebuilding: () => false, isRelisting: () => false };
 
 export class RowThreadStore implements ThreadStore {
+  readonly shut: string | undefined;
   readonly ledger: LedgerRows;
   readonly sections: Sections;
   readonly attachments: Attachments;
@@ -67,6 +68,7 @@ export class RowThreadStore implements ThreadStore {
   constructor(source: Source, tenant: string, now: () => number, work: WorkOnTables = NO_WORK) {
     this.#work = work;
     this.#source = source;
+    this.shut = source.rows.shut;
     this.#tenant = tenant;
     this.#log = new LogWriter(source);
     this.#now = now;
@@ -168,7 +170,8 @@ export class RowThreadStore implements ThreadStore {
     };
     const list = () => listThreads(rows, keys, query, metaOf, (id) => this.sections.find(id) !== undefined);
     const page = await list();
-    const isPartial = broken.size > MENDED_AT_ONCE || this.#work.isRebuilding() || this.#work.isRelisting();
+    const isBeyondMending = broken.size > (this.shut === undefined ? MENDED_AT_ONCE : 0);
+    const isPartial = isBeyondMending || this.#work.isRebuilding() || this.#work.isRelisting();
     if (broken.size === 0 || isPartial) return isPartial ? { ...page, isPartial } : page;
     await Promise.all([...broken].map((id) => this.rebuild(id)));
     return list();
@@ -233,6 +236,11 @@ export class RowThreadStore implements ThreadStore {
   }
 
   async #anew(id: ThreadId): Promise<void> {
+    if (this.shut !== undefined)
+      throw new AppError(
+        'unavailable',
+        `what is known of thread ${id} is damaged and cannot be made anew: ${this.shut}`,
+      );
     // One that is being removed, or is not whole yet, is not there.
     if (this.#source.rows.get(removalKey(this.#tenant, id)) === undefined) await rebuildThread(this.#source, id);
   }

@@ -1,4 +1,5 @@
-// What is done for a tenant when nobody waits: the indexes of searches are filled, and streamed text of ended turns goes.
+// What is done for a tenant when nobody waits, where it may be written: the indexes of searches are filled, and streamed text of
+// ended turns goes.
 
 import { SingleRun } from '../base/single-run.ts';
 import type { ThreadEvent } from '../model/event.ts';
@@ -37,6 +38,7 @@ export class Upkeep {
 
   /** Something is about to be written: once in a while the search index takes in what waits for it. */
   writing(): void {
+    if (this.#source.rows.shut !== undefined) return;
     this.#unseen += 1;
     if (this.#unseen < FRESH_AT_MOST / 4 || this.#filling.isRunning) return;
     this.#unseen = 0;
@@ -53,16 +55,17 @@ export class Upkeep {
 
   /** Resolves when nothing is left of the streamed text of turns that have ended. */
   swept(): Promise<void> {
-    return this.#spent.sweep();
+    return this.#source.rows.shut === undefined ? this.#spent.sweep() : Promise.resolve();
   }
 
   /** Resolves when the word index has all messages that there are now. */
   worded(): Promise<void> {
-    return this.#words.fill();
+    return this.#source.rows.shut === undefined ? this.#words.fill() : Promise.resolve();
   }
 
   /** Resolves when the search index has all texts that there are now. */
   indexed(): Promise<void> {
+    if (this.#source.rows.shut !== undefined) return Promise.resolve();
     const filled = this.#filling.run();
     void filled.then(() => this.#words.fill());
     return filled;

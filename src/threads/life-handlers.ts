@@ -1,6 +1,7 @@
 // Naming, archiving and deleting threads.
 
 import { AppError } from '../base/errors.ts';
+import { refused } from '../history/shut.ts';
 import { implement, type Route } from '../rpc/router.ts';
 import { createAccess, NOT_LOADED, requireStored, tenantOf } from './access.ts';
 import { lifeMethods } from './life-methods.ts';
@@ -63,6 +64,8 @@ export function lifeHandlers(registry: ThreadRegistry): Route[] {
       }
       const runtime = await loaded(context, threadId);
       const { meta } = runtime;
+      const { shut } = registry.store(tenant);
+      if (shut !== undefined && !meta.ephemeral) throw refused(shut);
       await runtime.betweenTurns(() => registry.unload(tenant, threadId));
       if (!meta.ephemeral) await registry.store(tenant).remove(threadId, context.once({}));
       context.afterReply(() => registry.tell(tenant, threadId, ['status', 'deleted'], { meta, status: NOT_LOADED }));

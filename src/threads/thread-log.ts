@@ -4,6 +4,7 @@ import type { ApprovalBroker } from '../approvals/broker.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { refused } from '../history/shut.ts';
 import type { Once, ThreadStore } from '../history/store.ts';
 import type { ContextItem } from '../model/context.ts';
 import { type DeltaEvent, lastSeq, type StoredEvent, type ThreadEvent } from '../model/event.ts';
@@ -111,6 +112,9 @@ export class ThreadLog {
 
   /** Stores the events in one transaction, then shows them; settles with the head when they are on disk. */
   append(events: readonly ThreadEvent[], once?: Once): Promise<Seq> {
+    const { shut } = this.#parts.store;
+    // Nothing has failed: whoever listens goes on listening.
+    if (shut !== undefined) return Promise.reject(refused(shut));
     const placed = events.map((event) => this.#accept(event));
     return this.#writer.append(placed, once);
   }

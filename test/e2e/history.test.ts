@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { unprivileged } from '../harness/unprivileged.ts';
-import { EXECUTABLE, run, scratch, serve } from './executable.ts';
+import { EXECUTABLE, protocolLines, run, scratch, serve } from './executable.ts';
 
 /** Many programs are started one after the other. */
 const LIMIT_MS = 300_000;
@@ -123,35 +123,61 @@ test(
 );
 
 test(
-  'a history that may not be written or read is said to be shut, never to be damaged (BC-18g)',
+  'a history that may be read and not written is read, with one warning; one that may not be read is refused (BC-18g)',
   async () => {
     const data = scratch();
-    await turn(data);
+    const thread = await turn(data);
     const file = join(data, 'history', 'data.mdb');
-    const asUser = (...args: string[]) => {
+    const before = readFileSync(file);
+    const asUser = (input: string, ...args: string[]) => {
       const [command, program] = unprivileged([process.execPath, EXECUTABLE, ...args, '--data-dir', data]);
-      return run(program, { command });
+      return run(program, { command, input });
     };
     chmodSync(file, 0o444);
-    const server = await asUser('app-server', '--backend', 'mock');
-    expect(server).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/may not be written \(EACCES\): correct its/),
-    });
-    // What only reads can do without.
-    expect(await asUser('history', 'verify')).toMatchObject({ code: 0 });
+    const asked = [
+      { method: 'initialize', params: { clientInfo: { name: 'e2e', version: '1' } } },
+      { method: 'thread/list', params: {} },
+      { method: 'thread/resume', params: { threadId: thread } },
+      { method: 'thread/start', params: {} },
+      { method: 'thread/start', params: { ephemeral: true } },
+    ].map((message, id) => JSON.stringify({ id, ...message }));
+    const server = await asUser(`${asked.join('\n')}\n`, 'app-server', '--backend', 'mock');
+    expect(server).toMatchObject({ code: 0, signal: null });
+    expect(server.stderr.match(/may not be written \(EACCES at /g)).toHaveLength(1);
+    const answers = protocolLines(server.stdout);
+    const to = (id: number) => answers.find((answer) => answer.id === id);
+    expect(to(1)).toMatchObject({ result: { data: [{ id: thread }] } });
+    expect(to(2)).toMatchObject({ result: { thread: { id: thread, turns: [{ status: 'completed' }] } } });
+    expect(to(3)).toMatchObject({ error: { code: -32603, message: expect.stringContaining('EACCES') } });
+    expect(to(4)).toMatchObject({ result: { thread: { ephemeral: true } } });
+    // What only reads can do without, and what writes says why it cannot.
+    expect(await asUser('', 'history', 'verify')).toMatchObject({ code: 0 });
+    const { stdout: found } = await asUser('', 'doctor', '--json');
+    expect(JSON.parse(found)).toContainEqual(expect.objectContaining({ state: 'doubtful', about: 'history' }));
+    for (const args of [['compact'], ['import', file]])
+      expect(await asUser('', 'history', ...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^heddle: the history may not be written \(EACCES at .*: correct its permissions, or.*\n$/,
+        ),
+      });
+    expect(readFileSync(file).equals(before)).toBe(true);
     chmodSync(file, 0);
     for (const args of [
       ['app-server', '--backend', 'mock'],
       ['history', 'verify'],
     ]) {
-      const { code, stderr } = await asUser(...args);
+      const { code, stderr } = await asUser('', ...args);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('EACCES') });
       expect(stderr).not.toContain('damaged');
       expect(stderr).not.toMatch(/^ {4}at /m);
     }
     chmodSync(file, 0o600);
-    expect(await asUser('history', 'verify')).toMatchObject({ code: 0 });
+    expect(await asUser('', 'exec', '--backend', 'mock', 'say again')).toMatchObject({ code: 0 });
+    expect(await asUser('', 'history', 'verify')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^2 threads/),
+    });
   },
   LIMIT_MS,
 );
