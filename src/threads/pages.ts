@@ -31,7 +31,7 @@ const MAX_PAGE_BYTES = 6 * 1024 * 1024;
 const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 
 /** Time after which others get their turn while many turns are read. */
-const SLICE_MS = 10;
+const SLICE_MS = 3;
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
