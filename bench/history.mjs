@@ -7,13 +7,15 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { connect } from './client.mjs';
 import { ownKib, startHeddle } from './heddle-server.mjs';
+import { measureForks } from './history-fork.mjs';
 import { quantile } from './meter.mjs';
 
 const BENCH = path.dirname(fileURLToPath(import.meta.url));
-const USAGE = `node bench/history.mjs [--threads 1000,50000] [--kib 62] [--items 150000] [--samples 100] [--scratch DIR] [--keep]
+const USAGE = `node bench/history.mjs [--threads 1000,50000] [--kib 62] [--items 150000] [--samples 100] [--forks 3] [--scratch DIR] [--keep]
   threads  numbers of stored threads, measured one after the other
   kib      size of a thread on disk, about (62 KiB and 50,000 threads: 3 GiB)
   items    items of one long thread; 0: none
+  forks    of the long one, with others at work meanwhile; each adds 300 MB
   keep     leaves the data directories (and uses those that an earlier run left)`;
 
 const { values } = parseArgs({
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     kib: { type: 'string', default: '62' },
     items: { type: 'string', default: '150000' },
     samples: { type: 'string', default: '100' },
+    forks: { type: 'string', default: '3' },
     scratch: { type: 'string', default: os.tmpdir() },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -157,40 +160,6 @@ async function turns(what, client, threadId) {
   show(what, times);
 }
 
-async function fork(client, server) {
-  const other = await connect(server.url);
-  const { result } = await other.request('thread/start', {});
-  const before = ownKib(server.pid);
-  let most = before;
-  let isOver = false;
-  const reads = [];
-  const writes = [];
-  const watch = async (times, method, paramsOf) => {
-    for (let index = 0; !isOver; index += 1) {
-      times.push((await timed(other, method, paramsOf(index))).ms);
-      most = Math.max(most, ownKib(server.pid));
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  };
-  const watches = [
-    watch(reads, 'thread/list', () => ({})),
-    watch(writes, 'thread/name/set', (index) => ({ threadId: result.thread.id, name: `name ${index}` })),
-  ];
-  try {
-    const { ms } = await timed(client, 'thread/fork', { threadId: 'bench-long' });
-    console.log(
-      `thread/fork of ${items} items: ${ms.toFixed(0)} ms, ${((most - before) / 1024).toFixed(1)} MiB more memory`,
-    );
-  } catch (error) {
-    console.log(`thread/fork: ${error.message}`);
-  }
-  isOver = true;
-  await Promise.all(watches);
-  show('thread/list meanwhile', reads);
-  show('thread/name/set meanwhile', writes);
-  other.close();
-}
-
 async function measure(threads) {
   const data = path.join(values.scratch, `heddle-history-${threads}-${values.kib}-${values.items}`);
   try {
@@ -203,7 +172,7 @@ async function measure(threads) {
     await searches(client);
     if (items > 0) {
       await long(client, server);
-      await fork(client, server);
+      await measureForks(server, items, Number(values.forks), show);
     }
     console.log(`at the end ${(ownKib(server.pid) / 1024).toFixed(0)} MiB of its own`);
     client.close();
