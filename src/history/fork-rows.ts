@@ -14,10 +14,10 @@ import type { ItemRow } from './store.ts';
 import { derive, NO_TABLES, type TurnSpan } from './tables.ts';
 
 /** Rows in memory at once. */
-const STEP = 1000;
-const STEP_CHARACTERS = 256 * 1024;
+const STEP = 250;
+const STEP_CHARACTERS = 64 * 1024;
 /** Rows that are looked at before others have their turn. */
-const PREPARED_AT_ONCE = 500;
+const PREPARED_AT_ONCE = 250;
 
 /** Events about the thread itself; a fork has its own. */
 export const OF_THE_THREAD: ReadonlySet<ThreadEvent['type']> = new Set<ThreadEvent['type']>([

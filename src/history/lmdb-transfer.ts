@@ -9,7 +9,7 @@ import { type Batch, breathe, type Transfer } from './rows.ts';
 const BATCH_ROWS = 6000;
 const BATCH_BYTES = 1.5 * 1024 * 1024;
 /** Read before others have their turn. */
-const STEP_ROWS = 500;
+const STEP_ROWS = 250;
 /** Of a buffer at first: the last row goes beyond what a batch takes. */
 const BUFFER_BYTES = 2 * BATCH_BYTES;
 /** Views of values up to this size are made once. */
