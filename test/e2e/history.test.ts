@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unprivileged } from '../harness/unprivileged.ts';
+import { isRoot, unprivileged } from '../harness/unprivileged.ts';
 import { EXECUTABLE, protocolLines, run, scratch, serve } from './executable.ts';
 
 /** Many programs are started one after the other. */
@@ -178,6 +178,31 @@ test(
       code: 0,
       stdout: expect.stringMatching(/^2 threads/),
     });
+  },
+  LIMIT_MS,
+);
+
+test.skipIf(!isRoot)(
+  'a history on a mount for reading only is read (BC-18g)',
+  async () => {
+    const data = scratch();
+    const thread = await turn(data);
+    const folder = join(data, 'history');
+    const names = readdirSync(folder);
+    const mount = ['--dev-bind', '/', '/', '--ro-bind', folder, folder];
+    const server = ['app-server', '--backend', 'mock', '--data-dir', data];
+    const asked = [
+      { id: 0, method: 'initialize', params: { clientInfo: { name: 'e2e', version: '1' } } },
+      { id: 1, method: 'thread/read', params: { threadId: thread, includeTurns: true } },
+    ].map((message) => JSON.stringify(message));
+    const { code, stdout, stderr } = await run([...mount, process.execPath, EXECUTABLE, ...server], {
+      ...{ command: 'bwrap', input: `${asked.join('\n')}\n` },
+    });
+    expect(code).toBe(0);
+    expect(stderr.match(/may not be written \(EROFS at .*: make its file system writable/g)).toHaveLength(1);
+    const answer = protocolLines(stdout).find(({ id }) => id === 1);
+    expect(answer).toMatchObject({ result: { thread: { id: thread, turns: [{ status: 'completed' }] } } });
+    expect(readdirSync(folder)).toEqual(names);
   },
   LIMIT_MS,
 );

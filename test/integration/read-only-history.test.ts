@@ -45,6 +45,9 @@ function pictureOf(directory: string): string[] {
     .map((path) => `${path} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`);
 }
 
+/** Its text lies in a file of its own. */
+const LONG = 'quince '.repeat(15_000);
+
 const EXPERIMENTAL = { experimentalApi: true };
 const MAY_NOT =
   /^the history may not be written \(EACCES at .*data\.mdb\) and is only read: correct its permissions and start/;
@@ -68,7 +71,7 @@ async function shutServer() {
   const threadId = await startThread(first, { cwd: server.workspace });
   await runTurn(first, threadId, 'say pomegranate');
   const archived = await startThread(first);
-  await runTurn(first, archived, 'say quince');
+  await runTurn(first, archived, `say ${LONG}`);
   await first.request('thread/archive', { threadId: archived });
   await server.close();
   said.length = 0;
@@ -92,6 +95,7 @@ test('everything that only reads is served, with one warning', async () => {
   expect(events.headSeq).toBe(headSeq);
   expect((await client.request('thread/turns/list', { threadId })).data).toHaveLength(1);
   expect((await itemsOf(client, threadId)).at(-1)!.text).toBe('pomegranate');
+  expect((await itemsOf(client, archived)).at(-1)!.text.trim()).toBe(LONG.trim());
   const found = await client.request('thread/search', { searchTerm: 'pomegranate' });
   expect(found.data).toMatchObject([{ thread: { id: threadId } }]);
   const places = await client.request('thread/searchOccurrences', { threadId, searchTerm: 'pomegranate' });
