@@ -31,6 +31,62 @@ test.each([
   expect(pageOf(now, { cursor: nextCursor }, keys).data[0]).toBe(`row ${next}`);
 });
 
+test('a row that moves to the other side of a cursor takes the place nowhere', () => {
+  const { nextCursor: cursor } = firstOf(rows, 3);
+  expect(pageOf(['a', 'b', 'd', 'e', 'c'], { cursor }, keys).data).toEqual(['d', 'e', 'c']);
+  expect(pageOf(['e', 'a', 'b', 'c', 'd'], { cursor }, keys).data).toEqual(['d']);
+});
+
+const numbered = (from: number, count: number) => Array.from({ length: count }, (_, at) => String(1_000 + from + at));
+
+test.each([
+  ['rows stayed on both sides', [...numbered(0, 50), ...numbered(250, 50)], numbered(250, 50)],
+  ['only rows before it stayed', numbered(0, 50), []],
+  ['rows before it stayed, and others came', [...numbered(0, 50), ...numbered(400, 3)], numbered(400, 3)],
+  ['all are others', numbered(400, 3), numbered(400, 3)],
+])('a cursor of which all named rows are gone goes on at its place: %s', (_what, now, rest) => {
+  const { nextCursor: cursor } = firstOf(numbered(0, 300), 150);
+  expect(pageOf(now, { cursor }, keys)).toEqual({ data: rest, nextCursor: null });
+});
+
+/** The same numbers for the same seed. */
+function chanceOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+}
+
+test.each(Array.from({ length: 40 }, (_, seed) => [seed]))('walks while rows go and come, seed %i', (seed) => {
+  const below = chanceOf(seed + 1);
+  let all = numbered(0, 400);
+  let next = 400;
+  // In every other walk the rows are in no order of their keys.
+  const isMixed = seed % 2 === 1;
+  if (isMixed)
+    all = all
+      .map((key) => [below(1_000), key] as const)
+      .sort()
+      .map(([, key]) => key);
+  const told: string[] = [];
+  const here = new Set(all);
+  for (let cursor: string | null = null, pages = 0; ; pages += 1) {
+    expect(pages).toBeLessThan(1_000);
+    const page: { data: string[]; nextCursor: string | null } = pageOf(all, { cursor, limit: 1 + below(60) }, keys);
+    told.push(...page.data);
+    cursor = page.nextCursor;
+    if (cursor === null) break;
+    const from = below(all.length);
+    const gone = new Set(all.slice(from, from + below(200)));
+    all = [...all.filter((key) => !gone.has(key)), ...numbered(next, 2)];
+    next += 2;
+    for (const key of gone) here.delete(key);
+  }
+  expect(told).toEqual(expect.arrayContaining([...here]));
+  if (!isMixed) expect(told.length).toBe(new Set(told).size);
+});
+
 test('a list that has an order holds its cursor whatever goes', () => {
   const ordered = { ...keys, orderOf: (row: string) => Number(row.slice(4)) };
   const { nextCursor: cursor } = pageOf(many, { limit: 150 }, ordered);
