@@ -40,6 +40,31 @@ const LMDB_PLACE = `
 `;
 
 /**
+ * lmdb keeps its writes in a list in which done ones still point to the next. One of them that has got old makes the collector of
+ * young objects keep all that come after it, so that what belonged to a commit would stay until the next full collection.
+ */
+const LMDB_LIST = [
+  [
+    '(uncommittedResolution = uncommittedResolution.next)',
+    '(uncommittedResolution = takenOut(uncommittedResolution, "next", unwrittenResolution))',
+  ],
+  ['txnResolution = txnResolution.nextTxn;', 'txnResolution = takenOut(txnResolution, "nextTxn");'],
+];
+const LMDB_TAKEN_OUT = `
+  function takenOut(done, link, needed) {
+    const next = done[link];
+    if (done !== needed) done[link] = null;
+    return next;
+  }
+`;
+
+/** Throws when lmdb has come to be written in another way. */
+function changed(source, from, to) {
+  if (!source.includes(from)) throw new Error(`lmdb does not have ${from} any more; adapt the build`);
+  return source.replaceAll(from, to);
+}
+
+/**
  * lmdb finds its native part from the place of its own file, which in the bundle is another one. It would find its dictionary for
  * compression and another encoding from there, too; we use neither.
  */
@@ -49,12 +74,13 @@ const lmdbInPlace = {
     builder.onResolve({ filter: /^lmdb$/ }, () => ({ path: LMDB }));
     builder.onLoad({ filter: /[\\/]lmdb[\\/]dist[\\/]index\.cjs$/ }, async ({ path: file }) => {
       const source = await fs.promises.readFile(file, 'utf8');
-      const loadNative = 'loadNAPI__default["default"](dirName)';
-      if (!source.includes(loadNative)) throw new Error('lmdb loads its native part in another way; adapt the build');
-      return {
-        contents: LMDB_PLACE + source.replace(loadNative, `nativeLmdb(loadNAPI__default["default"])`),
-        loader: 'js',
-      };
+      const placed = changed(
+        source,
+        'loadNAPI__default["default"](dirName)',
+        'nativeLmdb(loadNAPI__default["default"])',
+      );
+      const unchained = LMDB_LIST.reduce((text, [from, to]) => changed(text, from, to), placed);
+      return { contents: LMDB_PLACE + LMDB_TAKEN_OUT + unchained, loader: 'js' };
     });
   },
 };

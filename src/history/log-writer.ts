@@ -28,8 +28,8 @@ export interface Prepared {
   readonly encoded: Encoded;
 }
 
-/** Threads whose state is kept in memory. */
-const CACHED_THREADS = 256;
+/** Threads whose state is kept in memory, and as many of those used before them. */
+const RECENT_THREADS = 128;
 
 /** Numbers and encodes events that follow `expected`; done before the transaction, to keep that short. */
 export function prepare(expected: Seq, events: readonly EventToStore[]): Prepared[] {
@@ -47,7 +47,8 @@ export function prepare(expected: Seq, events: readonly EventToStore[]): Prepare
 
 export class LogWriter {
   readonly #source: Source;
-  readonly #recent = new Map<ThreadId, ThreadState>();
+  #recent = new Map<ThreadId, ThreadState>();
+  #older = new Map<ThreadId, ThreadState>();
 
   constructor(source: Source) {
     this.#source = source;
@@ -58,7 +59,7 @@ export class LogWriter {
     const { rows, keys } = this.#source;
     const headText = rows.get(keys.head(id));
     if (headText === undefined) return undefined;
-    const recent = this.#recent.get(id);
+    const recent = this.#known(id);
     const state =
       recent?.headText === headText
         ? recent
@@ -72,7 +73,7 @@ export class LogWriter {
     const { rows, keys } = this.#source;
     const headText = rows.get(keys.head(id));
     if (headText === undefined) return undefined;
-    const recent = this.#recent.get(id);
+    const recent = this.#known(id);
     return recent?.headText === headText ? recent.meta : this.#readMeta(id);
   }
 
@@ -125,6 +126,7 @@ export class LogWriter {
 
   forget(id: ThreadId): void {
     this.#recent.delete(id);
+    this.#older.delete(id);
   }
 
   /** Throws `DamagedRow` also when a thread has no row. */
@@ -135,10 +137,19 @@ export class LogWriter {
     return wholeMeta(reviveSync(this.#source, id, decode<ThreadMeta>(text)));
   }
 
+  #known(id: ThreadId): ThreadState | undefined {
+    return this.#recent.get(id) ?? this.#older.get(id);
+  }
+
+  /**
+   * In its place: a map from which each commit takes an entry to put it at the end gets a new table every few commits, and the
+   * tables that were keep each other and all that lay in them until a full collection.
+   */
   #remember(id: ThreadId, state: ThreadState): void {
-    this.#recent.delete(id);
     this.#recent.set(id, state);
-    if (this.#recent.size > CACHED_THREADS) this.#recent.delete(this.#recent.keys().next().value as ThreadId);
+    if (this.#recent.size <= RECENT_THREADS) return;
+    this.#older = this.#recent;
+    this.#recent = new Map();
   }
 }
 
