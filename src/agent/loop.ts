@@ -180,18 +180,21 @@ class Recorder {
   #textOf(event: TextEvent): ThreadEvent[] {
     const open = this.#open.get(event.itemId);
     if (!open) return [];
-    const base = { type: 'delta' as const, ...this.#turn, itemId: open.item.id, parts: event.parts.flatMap(partsOf) };
-    for (const part of base.parts) open.bytes += Buffer.byteLength(part);
+    const parts = event.parts.flatMap(partsOf);
+    for (const part of parts) open.bytes += Buffer.byteLength(part);
+    const { turnId } = this.#turn;
+    const itemId = open.item.id;
     if (event.type === 'text' || event.type === 'planText') {
       open.text.add(event.parts);
-      return [{ ...base, stream: event.type === 'text' ? 'text' : 'plan' }];
+      return [{ type: 'delta', turnId, itemId, parts, stream: event.type === 'text' ? 'text' : 'plan' }];
     }
     const isSummary = event.type === 'summaryText';
     const texts = isSummary ? open.summary : open.content;
     const text = texts[event.index] ?? new GrowingText();
     texts[event.index] = text;
     text.add(event.parts);
-    return [{ ...base, stream: isSummary ? 'summary' : 'reasoning', index: event.index }];
+    const stream = isSummary ? 'summary' : 'reasoning';
+    return [{ type: 'delta', turnId, itemId, parts, stream, index: event.index }];
   }
 
   #isTooLong(event: BackendEvent): boolean {

@@ -1,7 +1,7 @@
 // A text that comes in many small pieces: most of it is kept as long strings, which cost a fraction of what the pieces do.
 
-/** Pieces that are joined into one string. */
-const MAX_PIECES = 512;
+/** Pieces that are joined into one string: so few that they are mostly joined before the collector has moved them among the old. */
+const MAX_PIECES = 32;
 
 export class GrowingText {
   readonly #joined: string[] = [];
