@@ -1,5 +1,6 @@
 // One message to clients, encoded once for all who get it.
 
+import { packed } from '../base/packed.ts';
 import type { ApprovalId } from '../model/ids.ts';
 import { type ResponseMessage, withVersion } from '../rpc/message.ts';
 
@@ -50,10 +51,10 @@ export class Frame {
 
   encoded(versioned: boolean): Buffer {
     if (versioned) {
-      this.#versioned ??= Buffer.from(withVersion(this.#text));
+      this.#versioned ??= packed(withVersion(this.#text));
       return this.#versioned;
     }
-    this.#plain ??= Buffer.from(this.#text);
+    this.#plain ??= packed(this.#text);
     return this.#plain;
   }
 }
