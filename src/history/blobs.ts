@@ -1,7 +1,7 @@
 // Content-addressed files for the long strings of records, written before the event that names them.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync } from 'node:fs';
-import { mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../base/canonical.ts';
 import { AppError, codeOf, diskAdvice, messageOf } from '../base/errors.ts';
@@ -118,14 +118,13 @@ function readTextSync(path: string): string | undefined {
 }
 
 async function writeOnce(path: string, temporary: string, content: string): Promise<void> {
-  const bytes = Buffer.from(content);
   // The same length under this name is the same content, unless it was damaged; then it is written again.
   const found = await stat(path).catch(() => undefined);
-  if (found?.size === bytes.length && (await readFile(path)).equals(bytes)) return;
+  if (found?.size === Buffer.byteLength(content) && (await readFile(path)).equals(Buffer.from(content))) return;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(temporary, 'wx', 0o600);
   try {
-    await file.writeFile(bytes);
+    await writeText(file, content);
     await file.sync();
   } catch (error) {
     await unlink(temporary).catch(() => {});
@@ -136,6 +135,20 @@ async function writeOnce(path: string, temporary: string, content: string): Prom
   await rename(temporary, path);
   await syncDirectory(dirname(path));
   await syncDirectory(dirname(dirname(path)));
+}
+
+/** Characters encoded at once. */
+const PIECE = 32 * 1024;
+
+/** Without the bytes of the whole in memory beside the text. */
+async function writeText(file: FileHandle, text: string): Promise<void> {
+  const bytes = Buffer.allocUnsafeSlow(Math.min(PIECE, text.length) * 3);
+  for (let from = 0; from < text.length; ) {
+    const isPair = (text.charCodeAt(from + PIECE - 1) & 0xfc00) === 0xd800;
+    const to = from + PIECE - (isPair ? 1 : 0);
+    await file.writeFile(bytes.subarray(0, bytes.write(text.slice(from, to))));
+    from = to;
+  }
 }
 
 /** Makes what was written to a file durable; only Windows wants it open for writing. */

@@ -43,18 +43,27 @@ export const encode = (record: object): Encoded => encodeWith(canonicalJson, rec
 export const encodeRow = (record: object): Encoded => encodeWith(JSON.stringify, record);
 
 function encodeWith(write: (record: object) => string, record: object): Encoded {
-  const text = write(record);
-  // A string of n bytes has at least n / 3 characters.
-  if (text.length * 3 <= BLOB_THRESHOLD) return whole(text);
+  // Looked for first: a text with long strings in it would be made only to be thrown away.
+  if (!mayBeCut(record)) return whole(write(record));
   const refs: BlobRef[] = [];
   const contents = new Map<string, string>();
   const rest = cut(record, [], refs, contents) as object;
-  return refs.length === 0 ? { text, refs, contents } : { text: write({ ...rest, blobs: refs }), refs, contents };
+  return refs.length === 0 ? whole(write(record)) : { text: write({ ...rest, blobs: refs }), refs, contents };
+}
+
+/** A string of n bytes has at least n / 3 characters. */
+const MAY_BE_CUT = BLOB_THRESHOLD / 3;
+
+function mayBeCut(value: unknown): boolean {
+  if (typeof value === 'string') return value.length > MAY_BE_CUT;
+  if (value === null || typeof value !== 'object') return false;
+  for (const name in value) if (mayBeCut((value as Record<string, unknown>)[name])) return true;
+  return false;
 }
 
 function cut(value: unknown, path: BlobRef['path'], refs: BlobRef[], contents: Map<string, string>): unknown {
   if (typeof value === 'string') {
-    if (value.length * 3 <= BLOB_THRESHOLD) return value;
+    if (!mayBeCut(value)) return value;
     const bytes = Buffer.byteLength(value);
     // Bytes cannot hold half a surrogate pair; JSON can, so such a string stays in the record.
     if (bytes <= BLOB_THRESHOLD || LONE_SURROGATE.test(value)) return value;
