@@ -14,8 +14,8 @@ export interface Listening {
   /** Joins behind `after`, by default behind what is on disk. */
   join(session: Session, runtime: ThreadRuntime, after: Seq | undefined): Subscription;
   /**
-   * Reads what shows the thread as it is, and joins right behind it: nothing is missed, and nothing is both in it and told,
-   * unless the thread changes each time that it is read. With `after` it joins there, whatever has been read.
+   * Reads what shows the thread as it is, and joins right behind it: nothing is missed, and nothing is both in it and told.
+   * With `after` it joins there, whatever has been read.
    */
   joinAfter<T>(
     session: Session,
@@ -54,7 +54,10 @@ export function createListening(registry: ThreadRegistry, subscriberOf: (session
     return subscription;
   };
   const joinAfter: Listening['joinAfter'] = async (session, runtime, after, read) => {
-    const { shown, place } = await readAt(() => join(session, runtime, after), read);
+    const { shown, place } = await readAt(
+      { place: () => join(session, runtime, after), still: (work) => runtime.still(work) },
+      read,
+    );
     return { shown, subscription: place };
   };
   return {
@@ -65,7 +68,7 @@ export function createListening(registry: ThreadRegistry, subscriberOf: (session
         const runtime = await registry.load(session.principal.tenant, id);
         const isListening = runtime.subscribers.includes(subscriberOf(session));
         const readIt = () => read(runtime);
-        if (runtime.meta.archived || isListening) return { runtime, ...(await readAt(() => runtime.place(), readIt)) };
+        if (runtime.meta.archived || isListening) return { runtime, ...(await readAt(runtime, readIt)) };
         // What an old answer does not show is told now, if it is still there.
         const store = after === undefined ? undefined : await registry.storeOf(session.principal.tenant, id);
         const isKept = after !== undefined && store !== undefined && after >= (await store.oldest(id));

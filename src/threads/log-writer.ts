@@ -35,6 +35,8 @@ export class LogWriter {
   #writing: Promise<void> | undefined;
   #commit: Promise<unknown> | undefined;
   #failure: AppError | undefined;
+  #pauses = 0;
+  #resumed = deferred();
 
   constructor(parts: LogWriterParts, head: Seq) {
     this.#parts = parts;
@@ -82,6 +84,18 @@ export class LogWriter {
     await this.#commit?.catch(() => {});
   }
 
+  /** Runs `work` while nothing is committed: what is accepted meanwhile waits, but not for ever, however often this is asked. */
+  async paused<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#pauses > 0 && this.#waiting.length > 0) await this.#resumed.promise;
+    if (this.#pauses++ === 0) this.#resumed = deferred();
+    try {
+      await this.committing();
+      return await work();
+    } finally {
+      if (--this.#pauses === 0) this.#resumed.resolve();
+    }
+  }
+
   #place(group: Group, event: ThreadEvent): void {
     group.events.push({ seq: this.#head + 1, atMs: this.#parts.clock.now(), event });
     this.#head += span(event);
@@ -91,6 +105,7 @@ export class LogWriter {
     // What one read of a wire brings arrives within one round of the loop, and is written together.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0 && !this.#failure) {
+      while (this.#pauses > 0) await this.#resumed.promise;
       const batch = this.#takeBatch();
       const events = batch.flatMap((group) => group.events);
       const once = batch.find((group) => group.once)?.once;

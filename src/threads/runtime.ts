@@ -125,6 +125,10 @@ export class ThreadRuntime implements Closable {
     return this.#log.place();
   }
 
+  still<T>(work: () => Promise<T>): Promise<T> {
+    return this.#log.still(work);
+  }
+
   /** Joins behind `after`, by default behind what is on disk. */
   subscribe(subscriber: Subscriber, after?: Seq): Subscription {
     return this.mcp.joining(this.#log.subscribe(subscriber, after));

@@ -47,7 +47,14 @@ export interface Subscription extends Place {
   start(): void;
 }
 
-export class ThreadLog {
+/** What can be read while it goes on. */
+export interface Readable<P extends Place = Place> {
+  place(): P;
+  /** Runs `work` while nothing more comes to the disk: a place that is asked for in it stays the newest one until it is over. */
+  still<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export class ThreadLog implements Readable {
   readonly threadId: ThreadId;
   readonly #parts: ThreadLogParts;
   readonly #writer: LogWriter;
@@ -97,6 +104,10 @@ export class ThreadLog {
       isCurrent: () => this.#changes.accepted === stored,
       passed: () => this.#writer.committing(),
     };
+  }
+
+  still<T>(work: () => Promise<T>): Promise<T> {
+    return this.#writer.paused(work);
   }
 
   get subscribers(): readonly Subscriber[] {

@@ -9,7 +9,7 @@ import { type LiveAnswer, liveAnswer } from '../harness/live-answer.ts';
 import { type ModelServer, responses, startModelServer } from '../harness/model-server.ts';
 import { cleanUp, type RunningApp, startApp } from '../harness/start-app.ts';
 import type { Received, TestClient } from '../harness/test-client.ts';
-import { completed, itemsOf, startThread, startTurn, text } from '../harness/turns.ts';
+import { completed, itemCompleted, itemsOf, startThread, startTurn, text } from '../harness/turns.ts';
 import { withStore } from '../harness/with-store.ts';
 
 afterEach(cleanUp);
@@ -82,6 +82,73 @@ test('a snapshot and what follows it are the whole thread, whenever a client joi
       await model.close();
     }),
     { numRuns: 25, endOnFailure: true },
+  );
+});
+
+/** The history of a server on which something may happen around each read of a whole thread. */
+function aHistoryThatIsWatched(around: (real: () => Promise<unknown>) => Promise<unknown>) {
+  return async (options: LmdbHistoryOptions) =>
+    withStore(await openLmdbHistory(options), {
+      turns(store, id, query) {
+        const isWhole = query.limit === 100 && query.from === undefined;
+        const real = () => store.turns(id, query);
+        return (isWhole ? around(real) : real()) as ReturnType<typeof real>;
+      },
+    });
+}
+
+test('clients join a thread that changes each time it is read, and know everything once', async () => {
+  const plans = fc.array(fc.boolean(), { minLength: 4, maxLength: 9 });
+  await fc.assert(
+    fc.asyncProperty(plans, fc.integer({ min: 1, max: 3 }), async (plan, clients) => {
+      const answer = liveAnswer();
+      const model = await startModelServer(answer.step);
+      let said = 0;
+      let reads = Number.POSITIVE_INFINITY;
+      // From a number of reads on nothing more comes to the disk while the thread is read: nobody may wait for that then.
+      const say = async () => {
+        const word = `word ${said++}`;
+        const whole = itemCompleted(first, (item) => item.text === word);
+        await answer.write(...responses.message(`msg_${said}`, [word]));
+        if (reads < 4) await whole;
+        else whole.catch(() => {});
+      };
+      const openHistory = aHistoryThatIsWatched(async (real) => {
+        const isBefore = plan[reads];
+        if (isBefore === undefined) return real();
+        if (isBefore) await say();
+        const page = await real();
+        if (!isBefore) await say();
+        reads += 1;
+        return page;
+      });
+      const server = await startApp({ backend: model, openHistory });
+      const first = await server.connect();
+      const threadId = await startThread(first);
+      const turnId = await startTurn(first, threadId, 'speak');
+      await answer.write(responses.created());
+      const joined: { client: TestClient; snapshot: Received }[] = [];
+      for (let count = 0; count < clients; count += 1) {
+        reads = 0;
+        const client = await server.connect();
+        joined.push({ client, snapshot: await client.request('thread/resume', { threadId }) });
+        reads = Number.POSITIVE_INFINITY;
+      }
+      await say();
+      await answer.write(responses.completed());
+      await completed(first, turnId);
+      const items = await itemsOf(first, threadId);
+      expect(items).toHaveLength(said + 1);
+      for (const { client, snapshot } of joined) {
+        await completed(client, turnId);
+        expect([...known(client, snapshot).values()]).toEqual(items);
+        const seqs = client.notifications().flatMap(({ seq }) => (seq === undefined ? [] : [seq]));
+        expect(Math.min(...seqs)).toBeGreaterThan(snapshot.headSeq);
+      }
+      await server.close();
+      await model.close();
+    }),
+    { numRuns: 12, endOnFailure: true },
   );
 });
 
