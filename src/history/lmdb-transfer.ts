@@ -6,7 +6,7 @@ import { beyond, type Key, type KeyRange } from './keys.ts';
 import { type Batch, breathe, type Transfer } from './rows.ts';
 
 /** What one batch takes: more rows hold up other commits, fewer make the wait for the disk weigh more. */
-const BATCH_ROWS = 6000;
+const BATCH_ROWS = 3000;
 const BATCH_BYTES = 1.5 * 1024 * 1024;
 /** Read before others have their turn. */
 const STEP_ROWS = 250;
