@@ -46,14 +46,15 @@ const LMDB_PLACE = `
 const LMDB_LIST = [
   [
     '(uncommittedResolution = uncommittedResolution.next)',
-    '(uncommittedResolution = takenOut(uncommittedResolution, "next", unwrittenResolution))',
+    '(uncommittedResolution = takenOut(uncommittedResolution, "next"))',
   ],
   ['txnResolution = txnResolution.nextTxn;', 'txnResolution = takenOut(txnResolution, "nextTxn");'],
 ];
 const LMDB_TAKEN_OUT = `
-  function takenOut(done, link, needed) {
+  function takenOut(done, link) {
     const next = done[link];
-    if (done !== needed) done[link] = null;
+    // This bit of its flag says that the other reader of the list has passed it.
+    if (link !== "next" || done.flag & 0x1000000) done[link] = null;
     return next;
   }
 `;

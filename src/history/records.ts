@@ -1,6 +1,7 @@
 // Records as text: canonical JSON, with the long strings of a value taken out and named by their digest.
 
 import { canonicalJson, sha256 } from '../base/canonical.ts';
+import { hasTextOver } from '../base/long-json.ts';
 
 /** Strings over this many bytes are kept outside the record. */
 export const BLOB_THRESHOLD = 64 * 1024;
@@ -44,7 +45,7 @@ export const encodeRow = (record: object): Encoded => encodeWith(JSON.stringify,
 
 function encodeWith(write: (record: object) => string, record: object): Encoded {
   // Looked for first: a text with long strings in it would be made only to be thrown away.
-  if (!mayBeCut(record)) return whole(write(record));
+  if (!hasTextOver(MAY_BE_CUT, record)) return whole(write(record));
   const refs: BlobRef[] = [];
   const contents = new Map<string, string>();
   const rest = cut(record, [], refs, contents) as object;
@@ -54,16 +55,9 @@ function encodeWith(write: (record: object) => string, record: object): Encoded 
 /** A string of n bytes has at least n / 3 characters. */
 const MAY_BE_CUT = BLOB_THRESHOLD / 3;
 
-function mayBeCut(value: unknown): boolean {
-  if (typeof value === 'string') return value.length > MAY_BE_CUT;
-  if (value === null || typeof value !== 'object') return false;
-  for (const name in value) if (mayBeCut((value as Record<string, unknown>)[name])) return true;
-  return false;
-}
-
 function cut(value: unknown, path: BlobRef['path'], refs: BlobRef[], contents: Map<string, string>): unknown {
   if (typeof value === 'string') {
-    if (!mayBeCut(value)) return value;
+    if (value.length <= MAY_BE_CUT) return value;
     const bytes = Buffer.byteLength(value);
     // Bytes cannot hold half a surrogate pair; JSON can, so such a string stays in the record.
     if (bytes <= BLOB_THRESHOLD || LONE_SURROGATE.test(value)) return value;

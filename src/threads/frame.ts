@@ -29,32 +29,38 @@ export class Frame {
   readonly question: Question | undefined;
   /** Set on a question to one client alone. */
   readonly call: Call | undefined;
-  readonly #text: string;
+  readonly #text: string | undefined;
   #plain: Buffer | undefined;
   #versioned: Buffer | undefined;
 
+  /** `text` may be the bytes of it. */
   constructor(
     method: string,
-    text: string,
+    text: string | Buffer,
     options: { experimental?: boolean; question?: Frame['question']; call?: Call } = {},
   ) {
     this.method = method;
-    this.#text = text;
+    if (typeof text === 'string') this.#text = text;
+    else this.#plain = text;
     this.experimental = options.experimental ?? false;
     this.question = options.question;
     this.call = options.call;
   }
 
   get text(): string {
-    return this.#text;
+    return this.#text ?? String(this.#plain);
   }
 
-  encoded(versioned: boolean): Buffer {
-    if (versioned) {
-      this.#versioned ??= packed(withVersion(this.#text));
+  encoded(isVersioned: boolean): Buffer {
+    if (isVersioned) {
+      this.#versioned ??= this.#text === undefined ? versioned(this.#plain as Buffer) : packed(withVersion(this.#text));
       return this.#versioned;
     }
-    this.#plain ??= packed(this.#text);
+    this.#plain ??= packed(this.text);
     return this.#plain;
   }
 }
+
+const VERSION = Buffer.from(withVersion('{'));
+
+const versioned = (plain: Buffer): Buffer => Buffer.concat([VERSION, plain.subarray(1)]);

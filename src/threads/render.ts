@@ -2,6 +2,7 @@
 
 import { approvalRequest } from '../approvals/questions.ts';
 import { serverRequestResolved } from '../approvals/requests.ts';
+import { longJson } from '../base/long-json.ts';
 import { isWorthReading } from '../history/tables.ts';
 import type { Proposal } from '../model/approval.ts';
 import { type DeltaEvent, type EventOf, lastSeq, type StoredEvent } from '../model/event.ts';
@@ -31,6 +32,10 @@ export interface RenderContext {
   asideFlags(): WaitingFlag[];
 }
 
+/** Long texts would be there four times: in the value, as JSON, in the frame around it, and as its bytes. */
+const encoded = (method: string, params: unknown, emittedAtMs: number, seq?: Seq): string | Buffer =>
+  longJson({ method, params, emittedAtMs, seq }) ?? notificationFrame(method, JSON.stringify(params), emittedAtMs, seq);
+
 /**
  * The frames of one event, in order. The last one that belongs to the event's own place carries `seq`; what only mirrors it in the
  * list of threads does not, so that a client that was cut off in between gets the event again.
@@ -39,9 +44,7 @@ export function render(stored: StoredEvent, context: RenderContext): Frame[] {
   const { event, atMs, seq } = stored;
   const { threadId } = context;
   const frame = <P>(kind: Notification, params: P, place?: Seq) =>
-    new Frame(kind.method, notificationFrame(kind.method, JSON.stringify(params), atMs, place), {
-      experimental: kind.experimental,
-    });
+    new Frame(kind.method, encoded(kind.method, params, atMs, place), { experimental: kind.experimental });
   const status = (value: ThreadStatus) => frame(tell.threadStatusChanged, { threadId, status: value });
   switch (event.type) {
     case 'delta':
