@@ -1,5 +1,6 @@
 // Finds the executable of the reference server, and the JSON schema that it prints.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -39,15 +40,25 @@ function behindLauncher(launcher) {
   }
 }
 
-/** Writes the reference's JSON schema into `folder`, unless it is there already for this executable; gives the folder. */
+/** The folder with the reference's JSON schema: `folder` with a name for this executable behind it. Several may ask at once. */
 export function writeSchema(executable, folder) {
-  const mark = path.join(folder, '.made-by');
-  const made = `${executable} ${fs.statSync(executable).size}`;
-  if (fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === made) return folder;
-  fs.rmSync(folder, { recursive: true, force: true });
-  execFileSync(executable, ['app-server', 'generate-json-schema', '--experimental', '--out', folder], {
+  const made = createHash('sha256')
+    .update(`${executable} ${fs.statSync(executable).size}`)
+    .digest('hex')
+    .slice(0, 12);
+  const place = `${folder}-${made}`;
+  if (fs.existsSync(place)) return place;
+  fs.mkdirSync(path.dirname(folder), { recursive: true });
+  const fresh = fs.mkdtempSync(`${place}-`);
+  execFileSync(executable, ['app-server', 'generate-json-schema', '--experimental', '--out', fresh], {
     stdio: 'inherit',
   });
-  fs.writeFileSync(mark, made);
-  return folder;
+  try {
+    fs.renameSync(fresh, place);
+  } catch (error) {
+    // Somebody else was faster.
+    if (!fs.existsSync(place)) throw error;
+    fs.rmSync(fresh, { recursive: true, force: true });
+  }
+  return place;
 }

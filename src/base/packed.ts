@@ -1,9 +1,9 @@
 // Small texts as bytes that may be kept for long: close together, so that what is kept holds no memory but its own.
 
-/** Bytes taken from the system at once. */
-const BLOCK = 64 * 1024;
+/** Bytes taken from the system at once: one text that is kept keeps as many, when others around it are soon forgotten. */
+const BLOCK = 4 * 1024;
 /** Texts that may need more have memory of their own. */
-const MAX_PACKED = 8 * 1024;
+const MAX_PACKED = 2 * 1024;
 
 let block = Buffer.alloc(0);
 let used = 0;

@@ -17,7 +17,7 @@ export class SingleRun {
     return this.#current !== undefined;
   }
 
-  /** Resolves when a run that began with this call or later has ended, well or not. Never rejects. */
+  /** Resolves when a run that began with this call or later has ended, well or not, and none is wanted any more. Never rejects. */
   run(): Promise<void> {
     this.#isWanted = true;
     this.#current ??= this.#runWhileWanted();
@@ -32,7 +32,11 @@ export class SingleRun {
   async #runWhileWanted(): Promise<void> {
     while (this.#isWanted) {
       this.#isWanted = false;
-      await this.#work().catch(this.#failed);
+      try {
+        await this.#work();
+      } catch (error) {
+        this.#failed(error);
+      }
     }
     this.#current = undefined; // in the same step as the last look at what is wanted
   }

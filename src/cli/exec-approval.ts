@@ -38,6 +38,8 @@ export function createApprovals(output: ExecOutput, asking: Asking | undefined):
     const show = async (): Promise<T> => {
       await last;
       throwIfAborted(signal);
+      await asking?.dropTyped();
+      throwIfAborted(signal);
       return work().catch((error: unknown) => {
         if (signal.aborted)
           output.note('this is not asked any more: it was answered elsewhere, or has lapsed', 'yellow');

@@ -1,6 +1,7 @@
 // The terminal of a person: one question at a time, and the line that is typed while nothing is asked.
 
 import { createInterface, type Interface } from 'node:readline/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { AppError } from '../base/errors.ts';
 import { type Deferred, deferred, unlessAborted } from '../base/signals.ts';
@@ -10,11 +11,15 @@ export interface Asking {
   prompt(text: string, signal: AbortSignal): Promise<string>;
   /** Runs `work` with the terminal to itself, beside other such work; it need not wait for a line that is being typed. */
   apart<T>(work: () => Promise<T>): Promise<T>;
+  /** Within `apart`, before a question is shown: what has been typed until then, without seeing it, is no answer to it. */
+  dropTyped(): Promise<void>;
   /** Of the terminal, in characters. */
   readonly width: number;
 }
 
-type Input = Pick<ReadStream, 'readableEnded' | 'destroyed'> & NodeJS.ReadableStream;
+type Input = Pick<ReadStream, 'readableEnded' | 'destroyed'> &
+  Partial<Pick<ReadStream, 'setRawMode'>> &
+  NodeJS.ReadableStream;
 type Output = Pick<WriteStream, 'columns'> & NodeJS.WritableStream;
 
 interface Typed {
@@ -24,18 +29,24 @@ interface Typed {
 
 const DEFAULT_WIDTH = 80;
 const NARROWEST = 20;
+/** So long what is typed belongs to what was on the terminal before: about the end of a word that somebody is typing. */
+const TYPED_BLINDLY_MS = 300;
+const CTRL_C = 3;
 
 export class TerminalAsking implements Asking {
   readonly #input: Input;
   readonly #output: Output;
+  readonly #seen: () => Promise<void>;
   #apart = 0;
   #alone: Deferred<void> = deferred();
   /** Settles when the line that is being typed, if there is one, is off the terminal. */
   #putAway = async (): Promise<void> => {};
 
-  constructor(input: Input, output: Output) {
+  /** `seen` settles when somebody who types may have seen what is on the terminal now. */
+  constructor(input: Input, output: Output, seen: () => Promise<void> = () => wait(TYPED_BLINDLY_MS)) {
     this.#input = input;
     this.#output = output;
+    this.#seen = seen;
   }
 
   get width(): number {
@@ -50,6 +61,22 @@ export class TerminalAsking implements Asking {
     } finally {
       if (--this.#apart === 0) this.#alone.resolve();
     }
+  }
+
+  async dropTyped(): Promise<void> {
+    const input = this.#input;
+    if (input.readableEnded || input.destroyed) return;
+    const drop = (typed: Buffer | string) => {
+      if (Buffer.from(typed as string).includes(CTRL_C)) process.emit('SIGINT');
+    };
+    // The kernel gives lines as a whole; what is typed of one would come with the answer.
+    input.setRawMode?.(true);
+    input.on('data', drop);
+    input.resume();
+    await this.#seen();
+    input.off('data', drop);
+    input.pause();
+    input.setRawMode?.(false);
   }
 
   prompt(text: string, signal: AbortSignal): Promise<string> {

@@ -20,7 +20,6 @@ describe('packed texts', () => {
   });
 
   it('may be of any length', () => {
-    for (const length of [0, 1, 2_730, 2_731, 100_000])
-      expect(packed('字'.repeat(length)).toString()).toHaveLength(length);
+    for (const length of [0, 1, 682, 683, 100_000]) expect(packed('字'.repeat(length)).toString()).toHaveLength(length);
   });
 });

@@ -81,6 +81,7 @@ function stage(typed: readonly string[] | undefined, width = 80) {
   const shown: string[] = [];
   const left = [...(typed ?? [])];
   const asking: Asking = {
+    dropTyped: async () => {},
     width,
     apart: (work) => work(),
     prompt: async (text) => {
@@ -364,6 +365,7 @@ test('what has lapsed while it waited for its turn is not shown, and what lapses
   expect(shown).toEqual([]);
   const lapsing = new AbortController();
   const asking: Asking = {
+    dropTyped: async () => {},
     width: 80,
     apart: (work) => work(),
     prompt: async () => {

@@ -29,7 +29,13 @@ function stage() {
     text = text.slice(upTo.length);
     return upTo;
   };
-  return { asking: new TerminalAsking(input, output), input, shown, rest: () => text };
+  let seen = deferred();
+  const asking = new TerminalAsking(input, output, () => seen.promise);
+  const see = () => {
+    seen.resolve();
+    seen = deferred();
+  };
+  return { asking, input, shown, see, rest: () => text };
 }
 
 const { signal } = new AbortController();
@@ -108,4 +114,20 @@ test('whoever gives the line up while a question stands does not wait for its an
   await expect(line).rejects.toThrow();
   answer.resolve('late');
   expect(await question).toBe('late');
+});
+
+test('what is typed before a question is shown is no answer to it', async () => {
+  const { asking, input, shown, see } = stage();
+  input.write('y\r');
+  const question = asking.apart(async () => {
+    await asking.dropTyped();
+    return asking.prompt('sure? ', signal);
+  });
+  await soon();
+  input.write('yes\ry');
+  await soon();
+  see();
+  await shown('sure? ');
+  input.write('n\r');
+  expect(await question).toBe('n');
 });
