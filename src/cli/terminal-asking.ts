@@ -73,10 +73,13 @@ export class TerminalAsking implements Asking {
     input.setRawMode?.(true);
     input.on('data', drop);
     input.resume();
-    await this.#seen();
-    input.off('data', drop);
-    input.pause();
-    input.setRawMode?.(false);
+    try {
+      await this.#seen();
+    } finally {
+      input.off('data', drop);
+      input.pause();
+      input.setRawMode?.(false);
+    }
   }
 
   prompt(text: string, signal: AbortSignal): Promise<string> {

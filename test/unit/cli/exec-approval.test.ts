@@ -80,8 +80,10 @@ const TOOL_QUESTION = {
 function stage(typed: readonly string[] | undefined, width = 80) {
   const shown: string[] = [];
   const left = [...(typed ?? [])];
+  /** How many lines had been shown each time. */
+  const dropped: number[] = [];
   const asking: Asking = {
-    dropTyped: async () => {},
+    dropTyped: async () => void dropped.push(shown.length),
     width,
     apart: (work) => work(),
     prompt: async (text) => {
@@ -99,8 +101,16 @@ function stage(typed: readonly string[] | undefined, width = 80) {
     approvals.answers[fileChangeApproval.method]!(params, new AbortController().signal);
   const answerServer = (params: unknown) =>
     approvals.answers[elicitationRequest.method]!(params, new AbortController().signal);
-  return { shown, approvals, answer, answerFile, answerServer };
+  return { shown, dropped, approvals, answer, answerFile, answerServer };
 }
+
+test('what was typed is dropped before each question is shown, and not between its prompts', async () => {
+  const { shown, dropped, answer } = stage(['', 'y', 'n']);
+  expect(await answer(QUESTION)).toEqual({ decision: 'accept' });
+  const first = shown.length;
+  expect(await answer(QUESTION)).toEqual({ decision: 'decline' });
+  expect(dropped).toEqual([0, first]);
+});
 
 test('yes is yes, and the command was shown whole and harmless', async () => {
   const { shown, approvals, answer } = stage(['y']);
